@@ -1,0 +1,92 @@
+# hastings_folder(NAME LAYERS lower...)   the sources of one folder, which may include
+#     <hastings/NAME/...> and <hastings/lower/...> and nothing else: every folder has an include
+#     root of its own, so that an upward #include does not compile.
+# hastings_kernels(NAME source...)        compiles sources once per instruction set and number type.
+# hastings_library(NAME FOLDERS ...)      the library made of the folders.
+
+set(HS_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes
+    -Wmissing-prototypes -Wcast-qual -Wvla -Wdouble-promotion -Wundef)
+# Contraction is off so that compilers agree on the bits of scalar code; kernels ask for FMA.
+set(HS_CODEGEN -fno-math-errno -fno-trapping-math -ffp-contract=off)
+
+function(hastings_flags target)
+    target_compile_options(${target} PRIVATE ${HS_WARNINGS} ${HS_CODEGEN}
+                           $<$<BOOL:${HS_WERROR}>:-Werror>)
+    target_compile_definitions(${target} PRIVATE _POSIX_C_SOURCE=200809L)
+    target_link_libraries(${target} PRIVATE OpenMP::OpenMP_C)
+endfunction()
+
+function(hastings_include_root folder)
+    set(root ${CMAKE_BINARY_DIR}/include-${folder})
+    file(MAKE_DIRECTORY ${root}/hastings)
+    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${folder} ${root}/hastings/${folder} SYMBOLIC)
+endfunction()
+
+function(hastings_kernels folder layers)
+    set(isas base)
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+        list(APPEND isas avx2 avx512)
+    endif()
+    set(flags_base "")
+    set(flags_avx2 -mavx2 -mfma)
+    set(flags_avx512 -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -mprefer-vector-width=512)
+    foreach(isa IN LISTS isas)
+        foreach(type f32 f64)
+            set(target ${folder}_${isa}_${type})
+            add_library(${target} OBJECT ${ARGN})
+            hastings_flags(${target})
+            target_compile_options(${target} PRIVATE ${flags_${isa}} -O3 -ffp-contract=fast
+                                   -Wno-psabi -Wno-pedantic -Wno-conversion)
+            string(COMPARE EQUAL ${type} f64 is_f64)
+            target_compile_definitions(${target} PRIVATE HS_KERNEL_ISA=${isa}
+                                       HS_KERNEL_TYPE=${type} HS_KERNEL_F64=$<BOOL:${is_f64}>)
+            foreach(layer ${folder} ${layers})
+                target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/include-${layer})
+            endforeach()
+            target_link_libraries(${target} PRIVATE PkgConfig::SLEEF)
+            list(APPEND objects $<TARGET_OBJECTS:${target}>)
+        endforeach()
+    endforeach()
+    set(${folder}_kernel_objects ${objects} PARENT_SCOPE)
+endfunction()
+
+function(hastings_folder folder)
+    cmake_parse_arguments(arg "" "" "LAYERS" ${ARGN})
+    hastings_include_root(${folder})
+    file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.c)
+    set(kernels ${sources})
+    list(FILTER kernels INCLUDE REGEX "_kernels\\.c$")
+    list(FILTER sources EXCLUDE REGEX "_kernels\\.c$")
+    if(kernels)
+        hastings_kernels(${folder} "${arg_LAYERS}" ${kernels})
+    endif()
+    add_library(hs_${folder} OBJECT ${sources} ${${folder}_kernel_objects})
+    hastings_flags(hs_${folder})
+    target_include_directories(hs_${folder} PUBLIC
+        $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include-${folder}>)
+    foreach(layer ${arg_LAYERS})
+        target_include_directories(hs_${folder} PRIVATE ${CMAKE_BINARY_DIR}/include-${layer})
+    endforeach()
+    target_link_libraries(hs_${folder} PRIVATE OpenBLASSerial PkgConfig::SLEEF PkgConfig::ZLIB)
+endfunction()
+
+function(hastings_library name)
+    cmake_parse_arguments(arg "" "" "FOLDERS" ${ARGN})
+    add_library(${name})
+    foreach(folder ${arg_FOLDERS})
+        target_sources(${name} PRIVATE $<TARGET_OBJECTS:hs_${folder}>)
+        target_include_directories(${name} PUBLIC
+            $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include-${folder}>)
+        file(GLOB headers ${folder}/*.h)
+        list(FILTER headers EXCLUDE REGEX "_internal\\.h$|/simd\\.h$|/vector_math\\.h$")
+        install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hastings/${folder})
+    endforeach()
+    file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/include-all)
+    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/hastings.h ${CMAKE_BINARY_DIR}/include-all/hastings.h SYMBOLIC)
+    target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include-all>
+                               $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C)
+    target_link_libraries(${name} PRIVATE OpenBLASSerial PkgConfig::SLEEF PkgConfig::ZLIB
+                          OpenMP::OpenMP_C m)
+    add_library(hastings::${name} ALIAS ${name})
+endfunction()

@@ -1,0 +1,153 @@
+/**
+ * Vectors of the number type and width that a kernel source is compiled for.
+ *
+ * Included only by kernel sources, which CMake compiles once for each
+ * instruction set and number type with HS_KERNEL_F64 set to 0 or 1. Arithmetic
+ * is written with the compiler's vector operators: `vec` adds, multiplies and
+ * compares lane by lane; comparisons give a `vmask` of all ones or zeros.
+ */
+#ifndef HASTINGS_TENSOR_SIMD_H
+#define HASTINGS_TENSOR_SIMD_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#ifndef HS_KERNEL_F64
+#error "simd.h is for kernel sources: compile them with hastings_kernels()"
+#endif
+
+#if defined(__AVX512F__)
+#define HS_VECTOR_BYTES 64
+#elif defined(__AVX2__)
+#define HS_VECTOR_BYTES 32
+#else
+#define HS_VECTOR_BYTES 16
+#endif
+
+#if HS_KERNEL_F64
+typedef double real;
+typedef int64_t real_bits;
+typedef uint64_t real_ubits;
+#else
+typedef float real;
+typedef int32_t real_bits;
+typedef uint32_t real_ubits;
+#endif
+
+typedef real vec __attribute__((vector_size(HS_VECTOR_BYTES)));
+typedef real_bits vmask __attribute__((vector_size(HS_VECTOR_BYTES)));
+typedef real_ubits vbits __attribute__((vector_size(HS_VECTOR_BYTES)));
+/* The same vector at any address that is aligned for its elements. */
+typedef real vec_unaligned __attribute__((vector_size(HS_VECTOR_BYTES), aligned(sizeof(real))));
+
+enum { LANES = HS_VECTOR_BYTES / (int)sizeof(real) };
+
+#define HS_INLINE static inline __attribute__((always_inline, unused))
+
+HS_INLINE vec v_set1(real a)
+{
+    return a - (vec){ 0 };
+}
+
+HS_INLINE vec v_load(const real *p)
+{
+    return *(const vec *)(const void *)p;
+}
+
+HS_INLINE void v_store(real *p, vec a)
+{
+    *(vec *)(void *)p = a;
+}
+
+HS_INLINE vec v_loadu(const real *p)
+{
+    return *(const vec_unaligned *)(const void *)p;
+}
+
+HS_INLINE void v_storeu(real *p, vec a)
+{
+    *(vec_unaligned *)(void *)p = a;
+}
+
+/* Lane i: m ? a : b, for a mask of all ones or all zeros. */
+HS_INLINE vec v_select(vmask m, vec a, vec b)
+{
+    return (vec)(((vmask)a & m) | ((vmask)b & ~m));
+}
+
+/* a where the mask is set, else 0. */
+HS_INLINE vec v_keep(vmask m, vec a)
+{
+    return (vec)((vmask)a & m);
+}
+
+/* 1 where the mask is set, else 0. */
+HS_INLINE vec v_indicator(vmask m)
+{
+    return v_keep(m, v_set1(1));
+}
+
+HS_INLINE vec v_abs(vec a)
+{
+    return (vec)((vbits)a & (~(vbits){ 0 } >> 1));
+}
+
+/* max and min return the second operand if either is NaN and never lose a NaN in b. */
+HS_INLINE vec v_max(vec a, vec b)
+{
+    return v_select(a > b, a, b);
+}
+
+HS_INLINE vec v_min(vec a, vec b)
+{
+    return v_select(a < b, a, b);
+}
+
+HS_INLINE vec v_sqrt(vec a)
+{
+#if HS_VECTOR_BYTES == 64 && HS_KERNEL_F64
+    return (vec)_mm512_sqrt_pd((__m512d)a);
+#elif HS_VECTOR_BYTES == 64
+    return (vec)_mm512_sqrt_ps((__m512)a);
+#elif HS_VECTOR_BYTES == 32 && HS_KERNEL_F64
+    return (vec)_mm256_sqrt_pd((__m256d)a);
+#elif HS_VECTOR_BYTES == 32
+    return (vec)_mm256_sqrt_ps((__m256)a);
+#elif defined(__x86_64__) && HS_KERNEL_F64
+    return (vec)_mm_sqrt_pd((__m128d)a);
+#elif defined(__x86_64__)
+    return (vec)_mm_sqrt_ps((__m128)a);
+#else
+    for (int i = 0; i < LANES; i++)
+        a[i] = (real)sqrt((double)a[i]);
+    return a;
+#endif
+}
+
+/* The sum of all lanes, always in the same (pairwise) order. */
+HS_INLINE real v_sum(vec a)
+{
+    real lane[LANES];
+    memcpy(lane, &a, sizeof a);
+    for (int half = LANES / 2; half > 0; half /= 2)
+        for (int i = 0; i < half; i++)
+            lane[i] += lane[i + half];
+    return lane[0];
+}
+
+/* All ones in lanes 0 .. n-1. */
+HS_INLINE vmask v_first(size_t n)
+{
+    vmask index;
+    for (int i = 0; i < LANES; i++)
+        index[i] = (real_bits)i;
+    return index < (real_bits)n - (vmask){ 0 };
+}
+
+#endif

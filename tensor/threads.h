@@ -1,0 +1,19 @@
+/**
+ * Threads: the one place that decides how many there are.
+ *
+ * Work is cut into shards whose number does not depend on the threads, so
+ * results are the same bits for any count. OpenBLAS always runs on the calling
+ * thread alone: its own threading changes the order of summation.
+ */
+#ifndef HASTINGS_TENSOR_THREADS_H
+#define HASTINGS_TENSOR_THREADS_H
+
+/** Threads used by runs that do not say otherwise: OMP_NUM_THREADS, else all cores. */
+int hs_threads_default(void);
+
+/** Runs body(part, context) for part = 0 .. parts-1 on up to `threads` threads. Parts are dealt
+ *  out in contiguous blocks; the call returns when all are done. */
+void hs_parallel_for(int threads, int parts, void (*body)(int part, void *context),
+                     void *context);
+
+#endif
