@@ -1,0 +1,22 @@
+/**
+ * OpenBLAS: the one place where it is called, always on the calling thread alone. Its own threads
+ * would change the order of summation and compete with ours.
+ */
+#ifndef HASTINGS_TENSOR_BLAS_H
+#define HASTINGS_TENSOR_BLAS_H
+
+#include <hastings/tensor/shape.h>
+
+/** True if OpenBLAS's integers can hold the size. */
+bool hs_blas_fits(size_t n);
+
+/**
+ * Row-major c (m x n, rows c_stride apart) = op(a) op(b), added to c if accumulate; op transposes
+ * if the flag is set. op(a) is m x k and op(b) is k x n; a_stride and b_stride are the distances
+ * of the rows of a and b as stored. All sizes and strides must fit, see hs_blas_fits().
+ */
+void hs_blas_multiply(hs_dtype dtype, size_t m, size_t n, size_t k, const void *a, size_t a_stride,
+                      bool transpose_a, const void *b, size_t b_stride, bool transpose_b, void *c,
+                      size_t c_stride, bool accumulate);
+
+#endif

@@ -1,0 +1,346 @@
+/*
+ * Chooses how a product is computed, and cuts it into parts for threads.
+ *
+ * Parts never change a bit: our own kernels compute every element alone in a fixed order, however
+ * the product is cut, and a product for OpenBLAS is cut in the same way for any number of threads.
+ */
+#include <hastings/tensor/product.h>
+
+#include <hastings/tensor/blas.h>
+#include <hastings/tensor/memory.h>
+#include <hastings/tensor/product_internal.h>
+#include <hastings/tensor/threads.h>
+
+#include <limits.h>
+#include <string.h>
+
+HS_KERNEL_TABLE(hs_product_tiles, product_tiles);
+HS_KERNEL_TABLE(hs_product_vectors, product_vectors);
+HS_KERNEL_TABLE(hs_product_sums, product_sums);
+
+/* ---- Choice, by the figures of bench/products.md ---- */
+
+hs_product_method hs_product_choose(hs_dtype dtype, size_t out, size_t in, size_t lanes)
+{
+    (void)dtype;
+    if (lanes > 1 && out >= 512 && in >= 512)
+        return HS_PRODUCT_BLAS;
+    return HS_PRODUCT_OWN;
+}
+
+hs_product_method hs_product_sum_choose(hs_dtype dtype, size_t out, size_t in, size_t lanes)
+{
+    (void)dtype;
+    if (lanes > 1 && out >= 512 && in >= 512)
+        return HS_PRODUCT_BLAS;
+    if (out >= 32 && in >= 32)
+        return HS_PRODUCT_OWN_TRANSPOSED;
+    return HS_PRODUCT_OWN;
+}
+
+/* ---- Parts ---- */
+
+/* Below this many multiply-adds, waking a thread costs more than it saves. */
+static const double parallel_least = 1 << 19;
+
+static bool is_parallel(int threads, size_t out, size_t in, size_t lanes)
+{
+    return threads > 1 && (double)out * (double)in * (double)lanes >= parallel_least;
+}
+
+static const void *at(const void *base, size_t bytes)
+{
+    return base ? (const char *)base + bytes : NULL;
+}
+
+static void *at_mutable(void *base, size_t bytes)
+{
+    return (char *)base + bytes;
+}
+
+/* A number of parts that hs_parallel_for() can count: if need be, parts grow. */
+static int count_parts(size_t n, size_t *part)
+{
+    while ((n + *part - 1) / *part > INT_MAX)
+        *part *= 2;
+    return (int)((n + *part - 1) / *part);
+}
+
+static size_t part_length(size_t n, size_t part, int index)
+{
+    const size_t begin = (size_t)index * part;
+    return n - begin < part ? n - begin : part;
+}
+
+typedef struct {
+    const hs_product *product;
+    void (*run)(hs_dtype dtype, const hs_product *product, const void *kernels);
+    const void *kernels;
+    hs_dtype dtype;
+    size_t part;  /* outputs, or lanes, of a part */
+    bool by_lane; /* parts are ranges of lanes */
+} run_context;
+
+static void run_part(int index, void *context)
+{
+    const run_context *c = context;
+    hs_product p = *c->product;
+    const size_t size = hs_dtype_size(c->dtype), begin = (size_t)index * c->part;
+    if (c->by_lane) {
+        p.lanes = part_length(p.lanes, c->part, index);
+        p.x = at(p.x, begin * size);
+        p.y = at_mutable(p.y, begin * size);
+        p.add = at(p.add, begin * size);
+        p.gate = at(p.gate, begin * size);
+    } else {
+        p.out = part_length(p.out, c->part, index);
+        p.w = at(p.w, begin * p.w_out * size);
+        p.y = at_mutable(p.y, begin * p.y_stride * size);
+        p.bias = at(p.bias, begin * size);
+        p.add = at(p.add, begin * p.add_stride * size);
+        p.gate = at(p.gate, begin * p.gate_stride * size);
+    }
+    c->run(c->dtype, &p, c->kernels);
+}
+
+static void run_parts(run_context *c, int threads)
+{
+    const hs_product *p = c->product;
+    const int parts = count_parts(c->by_lane ? p->lanes : p->out, &c->part);
+    hs_parallel_for(threads, parts, run_part, c);
+}
+
+/* ---- y = f(start + w x) ---- */
+
+static void run_tiles(hs_dtype dtype, const hs_product *p, const void *kernels)
+{
+    (void)dtype;
+    ((const hs_product_tiles *)kernels)->run(p);
+}
+
+static void run_vectors(hs_dtype dtype, const hs_product *p, const void *kernels)
+{
+    (void)dtype;
+    ((const hs_product_vectors *)kernels)->run(p);
+}
+
+static void run_blas(hs_dtype dtype, const hs_product *p, const void *kernels)
+{
+    const size_t size = hs_dtype_size(dtype);
+    if (p->add && p->add != p->y)
+        for (size_t o = 0; o < p->out; o++)
+            memcpy(at_mutable(p->y, o * p->y_stride * size), at(p->add, o * p->add_stride * size),
+                   p->lanes * size);
+    hs_blas_multiply(dtype, p->out, p->lanes, p->in, p->w, p->w_in == 1 ? p->w_out : p->w_in,
+                     p->w_in != 1, p->x, p->x_stride, false, p->y, p->y_stride, p->add != NULL);
+    if (p->bias || p->act != HS_ACT_NONE || p->gate)
+        ((const hs_product_tiles *)kernels)->finish(p);
+}
+
+static bool fits_blas(const hs_product *p)
+{
+    return hs_blas_fits(p->out) && hs_blas_fits(p->in) && hs_blas_fits(p->lanes) &&
+           hs_blas_fits(p->w_out) && hs_blas_fits(p->w_in) && hs_blas_fits(p->x_stride) &&
+           hs_blas_fits(p->y_stride) && (p->w_in == 1 ? p->w_out >= p->in : p->w_in >= p->out);
+}
+
+void hs_product_run_as(hs_isa isa, hs_product_method method, hs_dtype dtype, const hs_product *p)
+{
+    const size_t line = HS_ALIGN / hs_dtype_size(dtype); /* numbers in a cache line */
+    const bool parallel = is_parallel(p->threads, p->out, p->in, p->lanes);
+    run_context c = { .product = p, .dtype = dtype, .kernels = product_tiles_table[isa][dtype] };
+    if (p->lanes == 1) {
+        const hs_product_vectors *vectors = product_vectors_table[isa][dtype];
+        /* Rows are long already; columns are cut to pieces of some cache lines each. */
+        c.run = run_vectors;
+        c.kernels = vectors;
+        c.part = p->w_in == 1 ? 2 * line : 16 * line;
+        if (parallel)
+            run_parts(&c, p->threads);
+        else
+            vectors->run(p);
+    } else if (method == HS_PRODUCT_BLAS && fits_blas(p)) {
+        c.run = run_blas;
+        c.by_lane = p->lanes > p->out;
+        c.part = 512;
+        run_parts(&c, p->threads);
+    } else if (parallel) {
+        c.run = run_tiles;
+        c.by_lane = p->lanes > p->out;
+        c.part = c.by_lane ? 16 * line : 24;
+        run_parts(&c, p->threads);
+    } else {
+        product_tiles_table[isa][dtype]->run(p);
+    }
+}
+
+void hs_product_run(hs_dtype dtype, const hs_product *p)
+{
+    hs_product_run_as(hs_cpu_isa(), hs_product_choose(dtype, p->out, p->in, p->lanes), dtype, p);
+}
+
+/* ---- dw = sums over lanes ---- */
+
+typedef struct {
+    hs_dtype dtype;
+    const hs_product_tiles *tiles;
+    const hs_product_vectors *vectors;
+    const hs_product_sums *sums;
+} sum_kernels;
+
+typedef struct {
+    const hs_product_sum *product;
+    void (*run)(const sum_kernels *kernels, const hs_product_sum *product, size_t first);
+    const sum_kernels *kernels;
+    size_t part;
+} sum_context;
+
+static size_t line_up(hs_dtype dtype, size_t n)
+{
+    return hs_align_up(n * hs_dtype_size(dtype)) / hs_dtype_size(dtype);
+}
+
+static void sum_vectors(const sum_kernels *k, const hs_product_sum *p, size_t first)
+{
+    (void)first;
+    k->vectors->sum(p);
+}
+
+static void sum_dots(const sum_kernels *k, const hs_product_sum *p, size_t first)
+{
+    (void)first;
+    k->sums->dots(p);
+}
+
+/* Scratch holds x transposed, then dw with padded rows. */
+static void sum_transposed(const sum_kernels *k, const hs_product_sum *p, size_t first)
+{
+    const size_t stride = line_up(k->dtype, p->in), size = hs_dtype_size(k->dtype);
+    void *padded = at_mutable(p->scratch, (line_up(k->dtype, p->lanes) + first) * stride * size);
+    hs_product q = { .out = p->out,
+                     .in = p->lanes,
+                     .lanes = p->in,
+                     .w = p->dy,
+                     .w_out = p->dy_stride,
+                     .w_in = 1,
+                     .x = p->scratch,
+                     .x_stride = stride,
+                     .y = padded,
+                     .y_stride = stride };
+    k->tiles->run(&q);
+    k->sums->deliver(p, padded, stride);
+}
+
+static void sum_blas(const sum_kernels *k, const hs_product_sum *p, size_t first)
+{
+    (void)first;
+    hs_blas_multiply(k->dtype, p->out, p->in, p->lanes, p->dy, p->dy_stride, false, p->x,
+                     p->x_stride, true, p->dw, p->in, p->accumulate);
+}
+
+static void sum_part(int index, void *context)
+{
+    const sum_context *c = context;
+    hs_product_sum p = *c->product;
+    const size_t size = hs_dtype_size(c->kernels->dtype), begin = (size_t)index * c->part;
+    p.out = part_length(p.out, c->part, index);
+    p.dy = at(p.dy, begin * p.dy_stride * size);
+    p.dw = at_mutable(p.dw, begin * p.in * size);
+    c->run(c->kernels, &p, begin);
+}
+
+void hs_product_sum_run_as(hs_isa isa, hs_product_method method, hs_dtype dtype,
+                           const hs_product_sum *p)
+{
+    const sum_kernels kernels = { dtype, product_tiles_table[isa][dtype],
+                                         product_vectors_table[isa][dtype],
+                                         product_sums_table[isa][dtype] };
+    sum_context c = { .product = p, .kernels = &kernels, .part = 24, .run = sum_dots };
+    bool cut = is_parallel(p->threads, p->out, p->in, p->lanes);
+    if (p->lanes == 1) {
+        c.run = sum_vectors;
+    } else if (method == HS_PRODUCT_BLAS && hs_blas_fits(p->out) && hs_blas_fits(p->in) &&
+               hs_blas_fits(p->lanes) && hs_blas_fits(p->dy_stride) && hs_blas_fits(p->x_stride)) {
+        c.run = sum_blas;
+        c.part = 512;
+        cut = true;
+    } else if (method == HS_PRODUCT_OWN_TRANSPOSED) {
+        c.run = sum_transposed;
+        kernels.sums->transpose(p->x, p->x_stride, p->in, p->lanes, p->scratch,
+                                line_up(dtype, p->in));
+    }
+    if (cut)
+        hs_parallel_for(p->threads, count_parts(p->out, &c.part), sum_part, &c);
+    else
+        c.run(&kernels, p, 0);
+}
+
+void hs_product_sum_run(hs_dtype dtype, const hs_product_sum *p)
+{
+    hs_product_sum_run_as(hs_cpu_isa(), hs_product_sum_choose(dtype, p->out, p->in, p->lanes),
+                          dtype, p);
+}
+
+size_t hs_product_sum_scratch_any(hs_dtype dtype, size_t out, size_t in, size_t lanes)
+{
+    return (line_up(dtype, lanes) + out) * line_up(dtype, in) * hs_dtype_size(dtype);
+}
+
+size_t hs_product_sum_scratch(hs_dtype dtype, size_t out, size_t in, size_t lanes)
+{
+    if (lanes == 1 ||
+        hs_product_sum_choose(dtype, out, in, lanes) != HS_PRODUCT_OWN_TRANSPOSED)
+        return 0;
+    return hs_product_sum_scratch_any(dtype, out, in, lanes);
+}
+
+/* ---- The others ---- */
+
+void hs_product_lane_run_as(hs_isa isa, hs_dtype dtype, const hs_product_lane *p)
+{
+    if (p->lanes == 1)
+        product_vectors_table[isa][dtype]->lane(p);
+    else
+        product_tiles_table[isa][dtype]->lane(p);
+}
+
+void hs_product_lane_run(hs_dtype dtype, const hs_product_lane *p)
+{
+    hs_product_lane_run_as(hs_cpu_isa(), dtype, p);
+}
+
+static double number(hs_dtype dtype, const void *base, size_t index)
+{
+    return dtype == HS_F32 ? (double)((const float *)base)[index] : ((const double *)base)[index];
+}
+
+/* For sizes that OpenBLAS's integers cannot hold. */
+static void shared_plain(hs_dtype dtype, size_t m, size_t n, size_t k, const void *a,
+                         bool transpose_a, const void *b, bool transpose_b, void *c,
+                         bool accumulate)
+{
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++) {
+            double sum = accumulate ? number(dtype, c, i * n + j) : 0;
+            for (size_t l = 0; l < k; l++)
+                sum += number(dtype, a, transpose_a ? l * m + i : i * k + l) *
+                       number(dtype, b, transpose_b ? j * k + l : l * n + j);
+            if (dtype == HS_F32)
+                ((float *)c)[i * n + j] = (float)sum;
+            else
+                ((double *)c)[i * n + j] = sum;
+        }
+}
+
+void hs_product_shared_run(hs_dtype dtype, size_t m, size_t n, size_t k, const void *a,
+                           bool transpose_a, const void *b, bool transpose_b, void *c,
+                           bool accumulate)
+{
+    if (m == 0 || n == 0)
+        return;
+    if (hs_blas_fits(m) && hs_blas_fits(n) && hs_blas_fits(k))
+        hs_blas_multiply(dtype, m, n, k, a, transpose_a ? m : k, transpose_a, b,
+                         transpose_b ? k : n, transpose_b, c, n, accumulate);
+    else
+        shared_plain(dtype, m, n, k, a, transpose_a, b, transpose_b, c, accumulate);
+}

@@ -1,0 +1,289 @@
+/*
+ * Products whose vectors run over lanes: register tiles of TO outputs times NV vectors of lanes.
+ *
+ * Each step of k loads NV vectors of x and TO broadcast weights for TO * NV fused multiply-adds,
+ * so the tile is as large as the registers allow: 6 x 4 of AVX-512's 32, 6 x 2 of 16. Remainders
+ * are spread evenly (16 outputs are 6 + 5 + 5, 13 vectors 4 + 3 + 3 + 3), as a leftover tile of
+ * one output would run at a fraction of the speed.
+ */
+#include <hastings/tensor/product_internal.h>
+#include <hastings/tensor/product_simd_internal.h>
+
+enum { MAX_TO = 6, MAX_NV = HS_VECTOR_BYTES == 64 ? 4 : 2 };
+
+/* ---- Activation and gate of what is already stored ---- */
+
+HS_INLINE void activate_loop(const hs_activation_kind act, real *y, size_t y_stride,
+                             const real *gate, size_t gate_stride, const real *bias, size_t rows,
+                             size_t vectors)
+{
+    for (size_t r = 0; r < rows; r++) {
+        vec start = bias ? v_set1(bias[r]) : (vec){ 0 };
+        for (size_t v = 0; v < vectors; v++) {
+            real *p = y + r * y_stride + v * LANES;
+            vec a = v_activate(act, bias ? v_load(p) + start : v_load(p));
+            if (gate)
+                a = v_gate(v_load(gate + r * gate_stride + v * LANES), a);
+            v_store(p, a);
+        }
+    }
+}
+
+/* Not inlined: one copy of the transcendental functions serves all tiles. */
+static HS_NOINLINE void activate_rows(hs_activation_kind act, real *y, size_t y_stride,
+                                      const real *gate, size_t gate_stride, const real *bias,
+                                      size_t rows, size_t vectors)
+{
+    HS_SWITCH_ACTIVATION(act, activate_loop, y, y_stride, gate, gate_stride, bias, rows, vectors)
+}
+
+static void finish(const hs_product *p)
+{
+    activate_rows(p->act, p->y, p->y_stride, p->gate, p->gate_stride, p->bias, p->out,
+                  (p->lanes + LANES - 1) / LANES);
+}
+
+/* ---- The tile ---- */
+
+/* Tiles of outputs from output o0 on, and blocks of lanes from lane l0 on; all blocks of one lane
+ * block run before the next, while its part of x is in the first-level cache. */
+typedef struct {
+    size_t o0, tiles, l0, blocks;
+} range;
+
+HS_INLINE void run_tiles(const int TO, const int NV, const hs_product *p, range r)
+{
+    const size_t in = p->in, w_out = p->w_out, w_in = p->w_in, x_stride = p->x_stride;
+    const hs_activation_kind act = p->act;
+    for (size_t block = 0; block < r.blocks; block++) {
+        const size_t l = r.l0 + block * (size_t)(NV * LANES);
+        for (size_t tile = 0; tile < r.tiles; tile++) {
+            const size_t o = r.o0 + tile * (size_t)TO;
+            vec a[MAX_TO][MAX_NV];
+            HS_UNROLL
+            for (int t = 0; t < TO; t++) {
+                vec start = p->bias ? v_set1(((const real *)p->bias)[o + (size_t)t]) : (vec){ 0 };
+                HS_UNROLL
+                for (int v = 0; v < NV; v++)
+                    a[t][v] = start;
+            }
+            if (p->add) {
+                const real *add = (const real *)p->add + o * p->add_stride + l;
+                HS_UNROLL
+                for (int t = 0; t < TO; t++)
+                    HS_UNROLL
+                    for (int v = 0; v < NV; v++)
+                        a[t][v] += v_load(add + (size_t)t * p->add_stride + v * LANES);
+            }
+            const real *w = (const real *)p->w + o * w_out;
+            const real *x = (const real *)p->x + l;
+            for (size_t k = 0; k < in; k++, w += w_in, x += x_stride) {
+                vec xs[MAX_NV];
+                HS_UNROLL
+                for (int v = 0; v < NV; v++)
+                    xs[v] = v_load(x + v * LANES);
+                HS_UNROLL
+                for (int t = 0; t < TO; t++) {
+                    vec weight = v_set1(w[(size_t)t * w_out]);
+                    HS_UNROLL
+                    for (int v = 0; v < NV; v++)
+                        a[t][v] += weight * xs[v];
+                }
+            }
+            real *y = (real *)p->y + o * p->y_stride + l;
+            const real *gate = p->gate ? (const real *)p->gate + o * p->gate_stride + l : NULL;
+            if (act == HS_ACT_RELU) {
+                HS_UNROLL
+                for (int t = 0; t < TO; t++)
+                    HS_UNROLL
+                    for (int v = 0; v < NV; v++)
+                        a[t][v] = v_relu(a[t][v]);
+            }
+            if (gate && act <= HS_ACT_RELU) {
+                HS_UNROLL
+                for (int t = 0; t < TO; t++)
+                    HS_UNROLL
+                    for (int v = 0; v < NV; v++)
+                        a[t][v] =
+                            v_gate(v_load(gate + (size_t)t * p->gate_stride + v * LANES), a[t][v]);
+            }
+            HS_UNROLL
+            for (int t = 0; t < TO; t++)
+                HS_UNROLL
+                for (int v = 0; v < NV; v++)
+                    v_store(y + (size_t)t * p->y_stride + v * LANES, a[t][v]);
+            if (act > HS_ACT_RELU)
+                activate_rows(act, y, p->y_stride, gate, p->gate_stride, NULL, TO, NV);
+        }
+    }
+}
+
+#define TILE(to, nv)                                                                               \
+    static HS_NOINLINE void tiles_##to##x##nv(const hs_product *p, range r)                        \
+    {                                                                                              \
+        run_tiles(to, nv, p, r);                                                                   \
+    }
+#define TILE_COLUMN(nv) TILE(1, nv) TILE(2, nv) TILE(3, nv) TILE(4, nv) TILE(5, nv) TILE(6, nv)
+#define TILE_NAMES(nv)                                                                             \
+    { tiles_1x##nv, tiles_2x##nv, tiles_3x##nv, tiles_4x##nv, tiles_5x##nv, tiles_6x##nv }
+
+TILE_COLUMN(1)
+TILE_COLUMN(2)
+#if HS_VECTOR_BYTES == 64
+TILE_COLUMN(3)
+TILE_COLUMN(4)
+#endif
+
+static void (*const tile_table[MAX_NV][MAX_TO])(const hs_product *, range) = {
+    TILE_NAMES(1),
+    TILE_NAMES(2),
+#if HS_VECTOR_BYTES == 64
+    TILE_NAMES(3),
+    TILE_NAMES(4),
+#endif
+};
+
+/* n things in as few pieces of at most `most` as possible: `large` pieces of size + 1, then
+ * `small` pieces of size. */
+typedef struct {
+    size_t size, large, small;
+} split;
+
+static split split_evenly(size_t n, size_t most)
+{
+    size_t pieces = (n + most - 1) / most;
+    return (split){ n / pieces, n % pieces, pieces - n % pieces };
+}
+
+static void run_block(const hs_product *p)
+{
+    const split outs = split_evenly(p->out, MAX_TO);
+    const split vectors = split_evenly((p->lanes + LANES - 1) / LANES, MAX_NV);
+    range r = { 0, 0, 0, 0 };
+    for (int lane_group = 0; lane_group < 2; lane_group++) {
+        const size_t nv = vectors.size + (lane_group == 0);
+        r.blocks = lane_group == 0 ? vectors.large : vectors.small;
+        if (r.blocks == 0)
+            continue;
+        r.o0 = 0;
+        for (int out_group = 0; out_group < 2; out_group++) {
+            const size_t to = outs.size + (out_group == 0);
+            r.tiles = out_group == 0 ? outs.large : outs.small;
+            if (r.tiles == 0)
+                continue;
+            tile_table[nv - 1][to - 1](p, r);
+            r.o0 += r.tiles * to;
+        }
+        r.l0 += r.blocks * nv * LANES;
+    }
+}
+
+/* A block of lanes' part of x should stay in the first-level cache while all outputs pass over it:
+ * longer sums are cut into pieces of at most this many k, added up in y. */
+enum { MAX_K = 32768 / (MAX_NV * HS_VECTOR_BYTES) };
+
+static void run(const hs_product *p)
+{
+    if (p->out == 0 || p->lanes == 0)
+        return;
+    if (p->in <= MAX_K || p->out <= MAX_TO) {
+        run_block(p);
+        return;
+    }
+    const split pieces = split_evenly(p->in, MAX_K);
+    const size_t count = pieces.large + pieces.small;
+    size_t k = 0;
+    for (size_t piece = 0; piece < count; piece++) {
+        hs_product q = *p;
+        q.in = pieces.size + (piece < pieces.large);
+        q.w = (const real *)p->w + k * p->w_in;
+        q.x = (const real *)p->x + k * p->x_stride;
+        if (piece > 0) {
+            q.bias = NULL;
+            q.add = p->y;
+            q.add_stride = p->y_stride;
+        }
+        if (piece + 1 < count) {
+            q.act = HS_ACT_NONE;
+            q.gate = NULL;
+        }
+        run_block(&q);
+        k += q.in;
+    }
+}
+
+/* ---- Both factors differ by lane ---- */
+
+enum { LANE_NV = 2 };
+
+/* A TO x TJ tile of y at the NV vectors of lanes from l on. */
+HS_INLINE void lane_tile(const int TO, const int TJ, const int NV, const bool a_shared,
+                         const bool b_shared, const hs_product_lane *p, size_t o, size_t j,
+                         size_t l)
+{
+    const size_t a_step = a_shared ? 1 : p->a_stride, b_step = b_shared ? 1 : p->b_stride;
+    const real *a = (const real *)p->a + o * p->a_out * a_step + (a_shared ? 0 : l);
+    const real *b = (const real *)p->b + j * p->b_n * b_step + (b_shared ? 0 : l);
+    vec sum[2][2][LANE_NV] = { 0 };
+    for (size_t k = 0; k < p->in; k++, a += p->a_in * a_step, b += p->b_in * b_step) {
+        HS_UNROLL
+        for (int v = 0; v < NV; v++)
+            HS_UNROLL
+            for (int t = 0; t < TO; t++) {
+                const real *at = a + (size_t)t * p->a_out * a_step;
+                vec av = a_shared ? v_set1(*at) : v_load(at + v * LANES);
+                HS_UNROLL
+                for (int u = 0; u < TJ; u++) {
+                    const real *bu = b + (size_t)u * p->b_n * b_step;
+                    sum[t][u][v] += av * (b_shared ? v_set1(*bu) : v_load(bu + v * LANES));
+                }
+            }
+    }
+    for (int t = 0; t < TO; t++)
+        for (int u = 0; u < TJ; u++)
+            for (int v = 0; v < NV; v++)
+                v_store((real *)p->y + ((o + (size_t)t) * p->n + j + (size_t)u) * p->y_stride + l +
+                            v * LANES,
+                        sum[t][u][v]);
+}
+
+HS_INLINE void lane_block(const int NV, const bool a_shared, const bool b_shared,
+                          const hs_product_lane *p, size_t l)
+{
+    for (size_t o = 0; o < p->out; o += 2)
+        for (size_t j = 0; j < p->n; j += 2) {
+            if (o + 1 < p->out && j + 1 < p->n)
+                lane_tile(2, 2, NV, a_shared, b_shared, p, o, j, l);
+            else if (o + 1 < p->out)
+                lane_tile(2, 1, NV, a_shared, b_shared, p, o, j, l);
+            else if (j + 1 < p->n)
+                lane_tile(1, 2, NV, a_shared, b_shared, p, o, j, l);
+            else
+                lane_tile(1, 1, NV, a_shared, b_shared, p, o, j, l);
+        }
+}
+
+HS_INLINE void lane_blocks(const bool a_shared, const bool b_shared, const hs_product_lane *p)
+{
+    const size_t end = (p->lanes + LANES - 1) / LANES * LANES;
+    size_t l = 0;
+    for (; l + LANE_NV * LANES <= end; l += LANE_NV * LANES)
+        lane_block(LANE_NV, a_shared, b_shared, p, l);
+    if (l < end)
+        lane_block(1, a_shared, b_shared, p, l);
+}
+
+static void lane(const hs_product_lane *p)
+{
+    if (p->a_shared && p->b_shared)
+        lane_blocks(true, true, p);
+    else if (p->a_shared)
+        lane_blocks(true, false, p);
+    else if (p->b_shared)
+        lane_blocks(false, true, p);
+    else
+        lane_blocks(false, false, p);
+}
+
+extern const hs_product_tiles HS_KERNEL(product_tiles);
+const hs_product_tiles HS_KERNEL(product_tiles) = { run, finish, lane };
