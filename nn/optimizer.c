@@ -1,0 +1,269 @@
+#include "optimizer_internal.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <hastings/tensor/cpu.h>
+#include <hastings/tensor/memory.h>
+#include <hastings/tensor/threads.h>
+
+HS_KERNEL_TABLE(optimizer_kernels, optimizer);
+
+/* ---- Making ------------------------------------------------------------------------------- */
+
+/* Blocks are the unit of work and of summation: their size is part of the numeric contract. */
+enum { BLOCK_BYTES = 1 << 16 };
+
+static size_t block_count(const hs_optimizer *optimizer)
+{
+    return (hs_params_bytes(optimizer->store) + BLOCK_BYTES - 1) / BLOCK_BYTES;
+}
+
+static hs_status HS_PRINTF(3, 4)
+    report(hs_optimizer *optimizer, hs_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(optimizer->error, sizeof optimizer->error, format, arguments);
+    va_end(arguments);
+    return optimizer->status = status;
+}
+
+static void reject(hs_optimizer *optimizer, const char *what, double value)
+{
+    if (optimizer->broken)
+        return;
+    report(optimizer, HS_EINVAL, "%s: %s, but is %g", hs_optimizer_name(optimizer), what, value);
+    optimizer->broken = true;
+}
+
+static void check_schedule(hs_optimizer *optimizer)
+{
+    const hs_schedule *s = &optimizer->schedule;
+    if ((unsigned)s->kind > HS_EXPONENTIAL)
+        reject(optimizer, "schedule.kind must be one of hs_schedule_kind", (double)s->kind);
+    if (!(s->rate > 0 && isfinite(s->rate)))
+        reject(optimizer, "schedule.rate must be positive", s->rate);
+    if (s->kind != HS_CONSTANT && s->steps <= s->warmup)
+        reject(optimizer, "schedule.steps must be more than schedule.warmup", (double)s->steps);
+    if (!(s->final >= 0 && s->final <= 1))
+        reject(optimizer, "schedule.final must be in [0, 1]", s->final);
+    if (s->kind == HS_EXPONENTIAL && s->final == 0)
+        reject(optimizer, "schedule.final must be positive", s->final);
+    if (!(optimizer->clip_norm >= 0))
+        reject(optimizer, "clip_norm must not be negative", optimizer->clip_norm);
+}
+
+static hs_optimizer *allocate(hs_params *ps, optimizer_kind kind, int moments)
+{
+    hs_optimizer *optimizer = hs_alloc_zero(1, sizeof *optimizer);
+    if (!optimizer)
+        return NULL;
+    optimizer->kind = kind;
+    optimizer->store = ps;
+    optimizer->moments = moments;
+    optimizer->norm = 0;
+    hs_params_gradients(ps); /* from here on the store keeps its size */
+    const size_t bytes = hs_params_bytes(ps);
+    bool complete = (optimizer->sums = hs_alloc_zero(block_count(optimizer) + 1,
+                                                     sizeof *optimizer->sums)) != NULL;
+    for (int i = 0; i < moments && complete; i++)
+        complete = (optimizer->moment[i] = hs_alloc_zero(1, bytes)) != NULL;
+    if (!complete) {
+        hs_optimizer_free(optimizer);
+        return NULL;
+    }
+    return optimizer;
+}
+
+static double or_default(double given, double otherwise)
+{
+    return given != 0 ? given : otherwise;
+}
+
+hs_optimizer *hs_sgd_new(hs_params *ps, const hs_sgd_options *options)
+{
+    const hs_sgd_options given = options ? *options : (hs_sgd_options){ 0 };
+    hs_optimizer *optimizer = allocate(ps, OPTIMIZER_SGD, given.momentum != 0 ? 1 : 0);
+    if (!optimizer)
+        return NULL;
+    optimizer->schedule = given.schedule;
+    optimizer->schedule.rate = or_default(given.schedule.rate, 1e-2);
+    optimizer->numbers.momentum = given.momentum;
+    optimizer->numbers.nesterov = given.nesterov;
+    optimizer->clip_norm = given.clip_norm;
+    optimizer->threads = given.threads;
+    check_schedule(optimizer);
+    if (!(given.momentum >= 0 && given.momentum < 1))
+        reject(optimizer, "momentum must be in [0, 1)", given.momentum);
+    if (given.nesterov && given.momentum == 0)
+        reject(optimizer, "momentum must be positive with nesterov", given.momentum);
+    return optimizer;
+}
+
+static hs_optimizer *adam_new(hs_params *ps, optimizer_kind kind, const hs_adam_options *options)
+{
+    const hs_adam_options given = options ? *options : (hs_adam_options){ 0 };
+    hs_optimizer *optimizer = allocate(ps, kind, 2);
+    if (!optimizer)
+        return NULL;
+    optimizer->schedule = given.schedule;
+    optimizer->schedule.rate = or_default(given.schedule.rate, 1e-3);
+    optimizer->numbers.beta1 = or_default(given.beta1, 0.9);
+    optimizer->numbers.beta2 = or_default(given.beta2, 0.999);
+    optimizer->numbers.epsilon = or_default(given.epsilon, 1e-8);
+    optimizer->weight_decay = kind == OPTIMIZER_ADAMW ? or_default(given.weight_decay, 0.01) : 0;
+    optimizer->clip_norm = given.clip_norm;
+    optimizer->threads = given.threads;
+    check_schedule(optimizer);
+    if (!(optimizer->numbers.beta1 > 0 && optimizer->numbers.beta1 < 1))
+        reject(optimizer, "beta1 must be in (0, 1)", given.beta1);
+    if (!(optimizer->numbers.beta2 > 0 && optimizer->numbers.beta2 < 1))
+        reject(optimizer, "beta2 must be in (0, 1)", given.beta2);
+    if (!(optimizer->numbers.epsilon > 0))
+        reject(optimizer, "epsilon must be positive", given.epsilon);
+    if (!(optimizer->weight_decay >= 0))
+        reject(optimizer, "weight_decay must not be negative", given.weight_decay);
+    if (kind == OPTIMIZER_ADAM && given.weight_decay != 0)
+        reject(optimizer, "weight_decay must be 0 (hs_adamw_new() has it)", given.weight_decay);
+    return optimizer;
+}
+
+hs_optimizer *hs_adam_new(hs_params *ps, const hs_adam_options *options)
+{
+    return adam_new(ps, OPTIMIZER_ADAM, options);
+}
+
+hs_optimizer *hs_adamw_new(hs_params *ps, const hs_adam_options *options)
+{
+    return adam_new(ps, OPTIMIZER_ADAMW, options);
+}
+
+void hs_optimizer_free(hs_optimizer *optimizer)
+{
+    if (!optimizer)
+        return;
+    for (int i = 0; i < optimizer->moments; i++)
+        hs_free(optimizer->moment[i]);
+    hs_free(optimizer->sums);
+    hs_free(optimizer);
+}
+
+/* ---- Stepping ----------------------------------------------------------------------------- */
+
+typedef struct {
+    hs_optimizer *optimizer;
+    const optimizer_kernels *kernels;
+    char *values, *gradients, *moment[MAX_MOMENTS];
+    size_t bytes, element;
+} step_work;
+
+/* Bytes and elements of a block. */
+static size_t block_at(const step_work *work, int block, size_t *elements)
+{
+    const size_t first = (size_t)block * BLOCK_BYTES, rest = work->bytes - first;
+    *elements = (rest < BLOCK_BYTES ? rest : BLOCK_BYTES) / work->element;
+    return first;
+}
+
+static void measure_block(int block, void *context)
+{
+    const step_work *work = context;
+    size_t n;
+    const size_t first = block_at(work, block, &n);
+    work->optimizer->sums[block] = work->kernels->sum_squares(work->gradients + first, n);
+}
+
+static void update_block(int block, void *context)
+{
+    const step_work *work = context;
+    const hs_optimizer *optimizer = work->optimizer;
+    size_t n;
+    const size_t first = block_at(work, block, &n);
+    void *moment[MAX_MOMENTS];
+    for (int i = 0; i < MAX_MOMENTS; i++)
+        moment[i] = work->moment[i] ? work->moment[i] + first : NULL;
+    if (optimizer->kind == OPTIMIZER_SGD)
+        work->kernels->sgd(&optimizer->numbers, n, work->values + first, work->gradients + first,
+                           moment[0]);
+    else
+        work->kernels->adam(&optimizer->numbers, n, work->values + first, work->gradients + first,
+                            moment[0], moment[1]);
+}
+
+static void prepare_numbers(hs_optimizer *optimizer)
+{
+    update_numbers *u = &optimizer->numbers;
+    const double t = (double)optimizer->steps + 1;
+    u->rate = hs_schedule_rate(&optimizer->schedule, optimizer->steps);
+    u->correct1 = u->rate / (1 - pow(u->beta1, t));
+    u->correct2 = 1 / sqrt(1 - pow(u->beta2, t));
+    u->keep = 1 - u->rate * optimizer->weight_decay;
+    const bool clip = optimizer->clip_norm > 0 && optimizer->norm > optimizer->clip_norm;
+    u->shorten = clip ? optimizer->clip_norm / optimizer->norm : 1;
+}
+
+hs_status hs_optimizer_step(hs_optimizer *optimizer)
+{
+    if (!optimizer)
+        return HS_ENOMEM;
+    hs_params *ps = optimizer->store;
+    if (optimizer->broken)
+        return optimizer->status;
+    if (hs_params_status(ps) != HS_OK)
+        return report(optimizer, hs_params_status(ps), "parameter store: %s", hs_params_error(ps));
+    report(optimizer, HS_OK, "%s", "");
+    const hs_dtype dtype = hs_params_dtype(ps);
+    step_work work = { .optimizer = optimizer,
+                       .kernels = optimizer_table[hs_cpu_isa()][dtype],
+                       .values = hs_params_values(ps),
+                       .gradients = hs_params_gradients(ps),
+                       .moment = { optimizer->moment[0], optimizer->moment[1] },
+                       .bytes = hs_params_bytes(ps),
+                       .element = hs_dtype_size(dtype) };
+    const int blocks = (int)block_count(optimizer);
+    const int threads = optimizer->threads > 0 ? optimizer->threads : hs_threads_default();
+    hs_parallel_for(threads, blocks, measure_block, &work);
+    double sum = 0;
+    for (int i = 0; i < blocks; i++)
+        sum += optimizer->sums[i];
+    optimizer->norm = sqrt(sum);
+    if (!isfinite(optimizer->norm))
+        return report(optimizer, HS_ENONFINITE,
+                      "%s: the norm of the gradient is %g at step %llu; nothing was changed",
+                      hs_optimizer_name(optimizer), optimizer->norm,
+                      (unsigned long long)optimizer->steps);
+    prepare_numbers(optimizer);
+    hs_parallel_for(threads, blocks, update_block, &work);
+    optimizer->steps++;
+    return HS_OK;
+}
+
+/* ---- Looking ------------------------------------------------------------------------------ */
+
+const char *hs_optimizer_error(const hs_optimizer *optimizer)
+{
+    return optimizer ? optimizer->error : "out of memory: there is no optimiser";
+}
+
+const char *hs_optimizer_name(const hs_optimizer *optimizer)
+{
+    static const char *const names[] = { "none", "sgd", "adam", "adamw" };
+    return names[optimizer ? optimizer->kind : 0];
+}
+
+uint64_t hs_optimizer_steps(const hs_optimizer *optimizer)
+{
+    return optimizer ? optimizer->steps : 0;
+}
+
+double hs_optimizer_rate(const hs_optimizer *optimizer)
+{
+    return optimizer ? hs_schedule_rate(&optimizer->schedule, optimizer->steps) : 0;
+}
+
+double hs_optimizer_norm(const hs_optimizer *optimizer)
+{
+    return optimizer ? optimizer->norm : 0;
+}

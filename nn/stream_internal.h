@@ -1,0 +1,53 @@
+/* Checked, little-endian files: written atomically, verified before they are read. Errors stick to
+ * the stream, so that callers check once, at the end. Seen by nn/ alone. */
+#ifndef HASTINGS_NN_STREAM_INTERNAL_H
+#define HASTINGS_NN_STREAM_INTERNAL_H
+
+#include <hastings/nn/file.h>
+
+enum { STREAM_BUFFER = 1 << 16, STREAM_MAGIC = 8, STREAM_HEADER = STREAM_MAGIC + 4 + 4 + 8 };
+
+typedef struct {
+    const char *path;
+    hs_message *message;
+    hs_status status;
+    int fd;
+    uint64_t position; /* bytes put or taken so far */
+    uint64_t length;   /* of the whole file, with the checksum */
+    unsigned long crc;
+    unsigned char *buffer;
+    size_t used, filled; /* bytes of the buffer that are put or taken; that a read got */
+    char *temporary;     /* name of the file that is being written */
+} stream;
+
+/* The first error wins; returns its status. */
+hs_status stream_fail(stream *s, hs_status status, const char *format, ...) HS_PRINTF(3, 4);
+
+/* ---- Writing: a counting stream (stream_count) writes nothing and learns the length. ---- */
+
+stream stream_count(void);
+
+/* Opens a temporary file beside `path`. */
+void stream_create(stream *s, const char *path, uint64_t length, hs_message *message);
+void put_bytes(stream *s, const void *bytes, size_t n);
+void put_u32(stream *s, uint32_t value);
+void put_u64(stream *s, uint64_t value);
+void put_numbers(stream *s, hs_dtype dtype, const void *numbers, size_t n);
+
+/* Adds the checksum, and puts the file in its place; or, after an error, removes it. */
+hs_status stream_commit(stream *s);
+
+/* ---- Reading ---- */
+
+/* Opens a file and checks magic, version, length and checksum; then stands at its beginning. */
+void stream_open(stream *s, const char *path, const unsigned char magic[STREAM_MAGIC],
+                 uint32_t version, hs_message *message);
+void take_bytes(stream *s, void *bytes, size_t n);
+uint32_t take_u32(stream *s);
+uint64_t take_u64(stream *s);
+void take_numbers(stream *s, hs_dtype dtype, void *numbers, size_t n);
+
+/* Everything up to the checksum must have been taken. */
+hs_status stream_close(stream *s);
+
+#endif
