@@ -1,0 +1,187 @@
+/*
+ * Philox4x32-10 and Box-Muller on vectors; each lane is one counter, hence four columns.
+ *
+ * Counters are held one to a 64-bit lane, because the multiplier takes the low 32 bits of such
+ * lanes and gives all 64 bits of the product: the high word is a shift away, the low word needs
+ * nothing, and whatever is left in the upper halves is never read. Both types need two of these
+ * per vector: f32 for its even and odd lanes, f64 for leading and trailing bits.
+ */
+#include <hastings/tensor/cpu.h>
+#include <hastings/tensor/random_internal.h>
+#include <hastings/tensor/simd.h>
+#include <hastings/tensor/vector_math.h>
+
+typedef uint64_t words __attribute__((vector_size(HS_VECTOR_BYTES)));
+
+/* The 64-bit products of the low halves of 64-bit lanes. */
+HS_INLINE words multiply_low(words a, uint32_t factor)
+{
+#if HS_VECTOR_BYTES == 64
+    return (words)_mm512_mul_epu32((__m512i)a, _mm512_set1_epi64(factor));
+#elif HS_VECTOR_BYTES == 32
+    return (words)_mm256_mul_epu32((__m256i)a, _mm256_set1_epi64x(factor));
+#elif defined(__x86_64__)
+    return (words)_mm_mul_epu32((__m128i)a, _mm_set1_epi64x(factor));
+#else
+    return (a & UINT32_MAX) * factor;
+#endif
+}
+
+/* The upper halves of 64-bit lanes, moved down: by a shuffle on x86, where shifts compete with the
+ * multiplications for a port. */
+HS_INLINE words upper_half(words a)
+{
+#if HS_VECTOR_BYTES == 64
+    return (words)_mm512_shuffle_epi32((__m512i)a, _MM_PERM_DDBB);
+#elif HS_VECTOR_BYTES == 32
+    return (words)_mm256_shuffle_epi32((__m256i)a, 0xf5);
+#elif defined(__x86_64__)
+    return (words)_mm_shuffle_epi32((__m128i)a, 0xf5);
+#else
+    return a >> 32;
+#endif
+}
+
+/* An address as vectors. The keys of all rounds are laid out in memory once, where instructions
+ * take them as operands; broadcasting them each time would cost as much as the multiplications. */
+typedef struct {
+    words key[10][2], word2, word3;
+} source;
+
+HS_INLINE source source_at(const hs_philox_address *at)
+{
+    source s = { .word2 = (words){ 0 } + at->word2, .word3 = (words){ 0 } + at->word3 };
+    for (uint32_t round = 0; round < 10; round++) {
+        s.key[round][0] = (words){ 0 } + (uint32_t)(at->key[0] + round * 0x9e3779b9u);
+        s.key[round][1] = (words){ 0 } + (uint32_t)(at->key[1] + round * 0xbb67ae85u);
+    }
+    return s;
+}
+
+HS_INLINE void philox_round(const words key[2], words c[4])
+{
+    const words p0 = multiply_low(c[0], 0xd2511f53), p1 = multiply_low(c[2], 0xcd9e8d57);
+    c[0] = upper_half(p1) ^ c[1] ^ key[0];
+    c[2] = upper_half(p0) ^ c[3] ^ key[1];
+    c[1] = p1;
+    c[3] = p0;
+}
+
+/* Uniforms of the four columns at every lane's row and block (= column / 4). */
+HS_INLINE void uniform_block(const source *at, vbits row, vbits block, vec u[4])
+{
+#if HS_KERNEL_F64
+    words a[4] = { row, block, at->word2, at->word3 };
+    words b[4] = { row, block, a[2], a[3] | HS_PHILOX_TRAILING };
+#else
+    words a[4] = { (words)row, (words)block, at->word2, at->word3 };
+    words b[4] = { (words)row >> 32, (words)block >> 32, a[2], a[3] };
+#endif
+    for (int round = 0; round < 10; round++) {
+        philox_round(at->key[round], a);
+        philox_round(at->key[round], b);
+    }
+    for (int i = 0; i < 4; i++) {
+        /* The leading bits become the mantissa of a number in [1, 2). Taking off slightly less
+         * than 1 leaves the middle of one of 2^23 or 2^52 equal cells of (0, 1), exactly. */
+#if HS_KERNEL_F64
+        const vbits bits = (a[i] << 32) | (b[i] & UINT32_MAX);
+        u[i] = (vec)((bits >> 12) | 0x3ff0000000000000u) - (1 - 0x1p-53);
+#else
+        const vbits bits = (vbits)((a[i] & UINT32_MAX) | (b[i] << 32));
+        u[i] = (vec)((bits >> 9) | 0x3f800000u) - (1 - 0x1p-24f);
+#endif
+    }
+}
+
+/* Box-Muller: two normals from two uniforms. */
+HS_INLINE void normal_pair(vec u[2])
+{
+    const vec radius = v_sqrt(-2 * v_log_fixed(u[0]));
+    vec sine, cosine;
+    v_sincospi_fixed(2 * u[1], &sine, &cosine);
+    u[0] = radius * cosine;
+    u[1] = radius * sine;
+}
+
+/* The first `wanted` of four columns; the others are not made into normals. */
+HS_INLINE void draw_block(hs_distribution d, const source *at, vbits row, vbits block,
+                          size_t wanted, vec u[4])
+{
+    uniform_block(at, row, block, u);
+    if (d == HS_NORMAL) {
+        normal_pair(u);
+        if (wanted > 2)
+            normal_pair(u + 2);
+    }
+}
+
+HS_INLINE vbits lane_index(void)
+{
+    vbits index;
+    for (int i = 0; i < LANES; i++)
+        index[i] = (real_ubits)i;
+    return index;
+}
+
+static void lanes_kernel(hs_distribution d, const hs_philox_address *at, uint32_t row0,
+                         size_t lanes, size_t columns, void *out, size_t stride)
+{
+    real *const y = out;
+    const source from = source_at(at);
+    for (size_t column = 0; column < columns; column += 4) {
+        const vbits block = (vbits){ 0 } + (real_ubits)(column / 4);
+        const size_t wanted = columns - column < 4 ? columns - column : 4;
+        real *const to = y + column * stride;
+        for (size_t lane = 0; lane < lanes; lane += LANES) {
+            const vbits row = lane_index() + (real_ubits)(row0 + (uint32_t)lane);
+            vec u[4];
+            draw_block(d, &from, row, block, wanted, u);
+            for (size_t i = 0; i < wanted; i++)
+                v_store(to + i * stride + lane, u[i]);
+        }
+    }
+}
+
+/* Which block of four columns of which row comes next. */
+typedef struct {
+    size_t row, block;
+} position;
+
+HS_INLINE position next_position(position p, size_t blocks)
+{
+    return p.block + 1 == blocks ? (position){ p.row + 1, 0 } : (position){ p.row, p.block + 1 };
+}
+
+/* Blocks are numbered through all rows, so that vectors are full even where a row has few columns;
+ * each lane then copies its four numbers to where they belong. */
+static void rows_kernel(hs_distribution d, const hs_philox_address *at, uint32_t row0, size_t rows,
+                        uint32_t block0, size_t columns, void *out)
+{
+    real *const y = out;
+    const source from = source_at(at);
+    const size_t blocks = (columns + 3) / 4;
+    position next = { 0, 0 };
+    while (columns && next.row < rows) {
+        position copied = next;
+        vbits row = { 0 }, block = { 0 };
+        int used = 0;
+        for (; used < LANES && next.row < rows; used++) {
+            row[used] = (real_ubits)(row0 + (uint32_t)next.row);
+            block[used] = (real_ubits)(block0 + (uint32_t)next.block);
+            next = next_position(next, blocks);
+        }
+        vec u[4];
+        draw_block(d, &from, row, block, columns, u);
+        for (int lane = 0; lane < used; lane++) {
+            real *const to = y + copied.row * columns + 4 * copied.block;
+            const size_t left = columns - 4 * copied.block;
+            for (size_t i = 0; i < (left < 4 ? left : 4); i++)
+                to[i] = u[i][lane];
+            copied = next_position(copied, blocks);
+        }
+    }
+}
+
+extern const hs_random_kernels HS_KERNEL(hs_random_kernels);
+const hs_random_kernels HS_KERNEL(hs_random_kernels) = { lanes_kernel, rows_kernel };
