@@ -1,8 +1,8 @@
 /**
  * Elementary functions of vectors, for kernel sources (see simd.h).
  *
- * The work is done by glibc's libmvec, which bench/vector_math measured against SLEEF: two to five
- * times as fast in most functions, with errors below 4 ulp. lgamma, which libmvec lacks, and the
+ * The work is done by glibc's libmvec, which bench/vector_math measured against SLEEF: as fast in
+ * some functions, two to nine times as fast in others, with errors within 4 ulp. lgamma, which libmvec lacks, and the
  * functions for random numbers come from SLEEF. Every lane is computed by itself: its bits do not
  * depend on its position or on the other lanes.
  *
