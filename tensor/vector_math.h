@@ -2,9 +2,9 @@
  * Elementary functions of vectors, for kernel sources (see simd.h).
  *
  * The work is done by glibc's libmvec, which bench/vector_math measured against SLEEF: as fast in
- * some functions, two to nine times as fast in others, with errors within 4 ulp. lgamma, which libmvec lacks, and the
- * functions for random numbers come from SLEEF. Every lane is computed by itself: its bits do not
- * depend on its position or on the other lanes.
+ * some functions, several times as fast in others, with errors within 4 ulp. lgamma, which libmvec
+ * lacks, and the functions for random numbers come from SLEEF. Every lane is computed by itself:
+ * its bits do not depend on its position or on the other lanes.
  *
  * Largest errors over the whole range of a type, denormals included:
  *
