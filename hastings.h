@@ -11,6 +11,7 @@
 #include <hastings/tensor/status.h>
 #include <hastings/tensor/threads.h>
 
+#include <hastings/autograd/check.h>
 #include <hastings/autograd/ops.h>
 #include <hastings/autograd/plan.h>
 #include <hastings/autograd/tape.h>

@@ -70,7 +70,7 @@ hs_mlp hs_mlp_new(hs_params *ps, const hs_mlp_options *options)
             layer.weight = hs_init_zero();
         else if (output && options->output_scale != 0)
             layer.weight = hs_init_scaled(options->init, options->output_scale);
-        char full[NAME_BUFFER];
+        char full[NAME_BUFFER + 32];
         snprintf(full, sizeof full, "%s.%zu", name, i);
         hs_linear_new(ps, full, i ? options->width : options->in,
                       output ? options->out : options->width, &layer);

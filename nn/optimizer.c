@@ -12,8 +12,9 @@ HS_KERNEL_TABLE(optimizer_kernels, optimizer);
 
 /* ---- Making ------------------------------------------------------------------------------- */
 
-/* Blocks are the unit of work and of summation: their size is part of the numeric contract. */
-enum { BLOCK_BYTES = 1 << 16 };
+/* Blocks are the unit of work and of summation: their size is part of the numeric contract. A few
+ * of them take less time than waking other threads. */
+enum { BLOCK_BYTES = 1 << 16, FEW_BLOCKS = 4 };
 
 static size_t block_count(const hs_optimizer *optimizer)
 {
@@ -223,7 +224,8 @@ hs_status hs_optimizer_step(hs_optimizer *optimizer)
                        .bytes = hs_params_bytes(ps),
                        .element = hs_dtype_size(dtype) };
     const int blocks = (int)block_count(optimizer);
-    const int threads = optimizer->threads > 0 ? optimizer->threads : hs_threads_default();
+    const int wanted = optimizer->threads > 0 ? optimizer->threads : hs_threads_default();
+    const int threads = blocks <= FEW_BLOCKS ? 1 : wanted;
     hs_parallel_for(threads, blocks, measure_block, &work);
     double sum = 0;
     for (int i = 0; i < blocks; i++)

@@ -1,0 +1,334 @@
+/* Optimisers against the recursions of their papers, written again in double; schedules; clipping. */
+#include <stdio.h>
+#include <string.h>
+
+#include <hastings/nn/optimizer.h>
+#include <hastings/tensor/memory.h>
+
+#include "hs_check.h"
+
+/* Two parameters, so that there is padding; large enough for work on several threads. */
+enum { SMALL = 5, LARGE = 100000, ALL = SMALL + LARGE, STEPS = 20 };
+
+static hs_params *new_store(hs_dtype dtype)
+{
+    hs_params *ps = hs_params_new(dtype, 2);
+    hs_params_add(ps, "small", hs_dims(SMALL), hs_init_normal(1));
+    hs_params_add(ps, "large", hs_dims(LARGE / 100, 100), hs_init_normal(1));
+    ck_assert_ptr_nonnull(hs_params_gradients(ps));
+    return ps;
+}
+
+/* A gradient that depends on the step and the place; with outliers. */
+static double gradient_at(uint64_t step, size_t i)
+{
+    return sin(0.7 * (double)step + 1.3 * (double)i) * (i % 97 == 3 ? 100 : 1);
+}
+
+static void set_gradients(hs_params *ps, const double *g)
+{
+    for (size_t i = 0; i < hs_params_count(ps); i++) {
+        hs_param p = hs_params_at(ps, i);
+        const hs_shape shape = hs_param_shape(p);
+        const size_t n = hs_shape_count(&shape);
+        for (size_t j = 0; j < n; j++, g++) {
+            if (hs_params_dtype(ps) == HS_F32)
+                ((float *)hs_param_gradients(p))[j] = (float)*g;
+            else
+                ((double *)hs_param_gradients(p))[j] = *g;
+        }
+    }
+}
+
+static double norm_of(const double *g, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += g[i] * g[i];
+    return sqrt(sum);
+}
+
+typedef enum { SGD, MOMENTUM, NESTEROV, ADAM, ADAMW, CASES } update_case;
+
+/* One step of the textbook recursion for one element. */
+static void reference(update_case c, double g, double t, double rate, double *w, double *m,
+                      double *v)
+{
+    const double mu = 0.8, b1 = 0.85, b2 = 0.97, eps = 1e-6, decay = 0.1;
+    switch (c) {
+    case SGD:
+        *w -= rate * g;
+        break;
+    case MOMENTUM:
+        *m = mu * *m + g;
+        *w -= rate * *m;
+        break;
+    case NESTEROV:
+        *m = mu * *m + g;
+        *w -= rate * (g + mu * *m);
+        break;
+    case ADAMW:
+        *w -= rate * decay * *w; /* fall through */
+    default:
+        *m = b1 * *m + (1 - b1) * g;
+        *v = b2 * *v + (1 - b2) * g * g;
+        *w -= rate * (*m / (1 - pow(b1, t))) / (sqrt(*v / (1 - pow(b2, t))) + eps);
+        break;
+    }
+}
+
+static hs_optimizer *new_optimizer(hs_params *ps, update_case c, double clip, int threads)
+{
+    const hs_schedule schedule = { HS_COSINE, 0.05, 0.1, 15, 4 };
+    const hs_sgd_options sgd = { schedule, c == SGD ? 0 : 0.8, c == NESTEROV, clip, threads };
+    const hs_adam_options adam = { schedule, 0.85, 0.97, 1e-6, c == ADAMW ? 0.1 : 0, clip,
+                                   threads };
+    return c <= NESTEROV  ? hs_sgd_new(ps, &sgd)
+           : c == ADAMW ? hs_adamw_new(ps, &adam)
+                        : hs_adam_new(ps, &adam);
+}
+
+static void check_updates(update_case c, hs_dtype dtype, double clip)
+{
+    static double w[ALL], m[ALL], v[ALL], g[ALL], found[ALL];
+    hs_params *ps = new_store(dtype);
+    hs_params_get(ps, w);
+    memset(m, 0, sizeof m);
+    memset(v, 0, sizeof v);
+    const hs_schedule schedule = { HS_COSINE, 0.05, 0.1, 15, 4 };
+    hs_optimizer *optimizer = new_optimizer(ps, c, clip, 2);
+    for (uint64_t step = 0; step < STEPS; step++) {
+        for (size_t i = 0; i < ALL; i++)
+            g[i] = gradient_at(step, i);
+        set_gradients(ps, g);
+        const double norm = norm_of(g, ALL), rate = hs_schedule_rate(&schedule, step);
+        ck_assert(hs_optimizer_rate(optimizer) == rate);
+        ck_assert_int_eq(hs_optimizer_step(optimizer), HS_OK);
+        ck_assert_close(hs_optimizer_norm(optimizer), norm, dtype == HS_F32 ? 1e-6 : 1e-13, 0);
+        const double shorten = clip > 0 && norm > clip ? clip / norm : 1;
+        for (size_t i = 0; i < ALL; i++)
+            reference(c, shorten * g[i], (double)step + 1, rate, &w[i], &m[i], &v[i]);
+    }
+    ck_assert_uint_eq(hs_optimizer_steps(optimizer), STEPS);
+    hs_params_get(ps, found);
+    const double tolerance = dtype == HS_F32 ? 2e-5 : 1e-12;
+    for (size_t i = 0; i < ALL; i++)
+        ck_assert_close(found[i], w[i], tolerance, tolerance);
+    const char *padding = (char *)hs_params_values(ps) + SMALL * hs_dtype_size(dtype);
+    for (size_t i = 0; i < HS_ALIGN - SMALL * hs_dtype_size(dtype); i++)
+        ck_assert_int_eq(padding[i], 0);
+    hs_optimizer_free(optimizer);
+    hs_params_free(ps);
+}
+
+START_TEST(updates_follow_the_recursions)
+{
+    for (hs_dtype dtype = HS_F32; dtype <= HS_F64; dtype++) {
+        check_updates((update_case)_i, dtype, 0);
+        check_updates((update_case)_i, dtype, 0.5);  /* always clips */
+        check_updates((update_case)_i, dtype, 1e9);  /* never clips */
+    }
+}
+END_TEST
+
+/* By hand: w = 1, g = 0.5, default Adam moves by the rate at its first step. */
+START_TEST(first_steps_by_hand)
+{
+    const double one = 1, half = 0.5;
+    double w;
+    hs_params *ps = hs_params_new(HS_F64, 0);
+    hs_param p = hs_params_add(ps, "w", hs_scalar_shape(), hs_init_values(&one));
+    hs_optimizer *adam = hs_adam_new(ps, NULL);
+    set_gradients(ps, &half);
+    ck_assert_int_eq(hs_optimizer_step(adam), HS_OK);
+    hs_param_get(p, &w);
+    ck_assert_close(w, 1 - 1e-3 * 0.5 / (0.5 + 1e-8), 0, 1e-16);
+    ck_assert_str_eq(hs_optimizer_name(adam), "adam");
+    hs_optimizer_free(adam);
+
+    hs_param_set(p, &one);
+    hs_optimizer *adamw = hs_adamw_new(ps, NULL);
+    ck_assert_int_eq(hs_optimizer_step(adamw), HS_OK);
+    hs_param_get(p, &w);
+    ck_assert_close(w, 1 - 1e-3 * 0.01 - 1e-3 * 0.5 / (0.5 + 1e-8), 0, 1e-16);
+    hs_optimizer_free(adamw);
+
+    hs_param_set(p, &one);
+    hs_optimizer *sgd = hs_sgd_new(ps, NULL);
+    ck_assert_int_eq(hs_optimizer_step(sgd), HS_OK);
+    hs_param_get(p, &w);
+    ck_assert_close(w, 1 - 1e-2 * 0.5, 0, 1e-16);
+    hs_optimizer_free(sgd);
+    hs_params_free(ps);
+}
+END_TEST
+
+START_TEST(bits_do_not_depend_on_threads)
+{
+    static double g[ALL], first[ALL], other[ALL];
+    const int threads[] = { 1, 2, 3, 8 };
+    for (hs_dtype dtype = HS_F32; dtype <= HS_F64; dtype++)
+        for (size_t k = 0; k < 4; k++) {
+            hs_params *ps = new_store(dtype);
+            hs_optimizer *optimizer = new_optimizer(ps, (update_case)_i, 0.5, threads[k]);
+            for (uint64_t step = 0; step < 5; step++) {
+                for (size_t i = 0; i < ALL; i++)
+                    g[i] = gradient_at(step, i);
+                set_gradients(ps, g);
+                ck_assert_int_eq(hs_optimizer_step(optimizer), HS_OK);
+            }
+            hs_params_get(ps, k ? other : first);
+            if (k)
+                ck_assert_mem_eq(first, other, sizeof first);
+            hs_optimizer_free(optimizer);
+            hs_params_free(ps);
+        }
+}
+END_TEST
+
+START_TEST(a_nonfinite_gradient_changes_nothing)
+{
+    static double g[ALL], before[ALL], after[ALL];
+    const double bad[] = { NAN, INFINITY, -INFINITY };
+    const size_t place[] = { 0, SMALL - 1, SMALL, ALL - 1 };
+    hs_params *ps = new_store(HS_F32), *twin = new_store(HS_F32);
+    hs_optimizer *optimizer = new_optimizer(ps, ADAMW, 1, 2);
+    hs_optimizer *other = new_optimizer(twin, ADAMW, 1, 2);
+    for (size_t i = 0; i < ALL; i++)
+        g[i] = gradient_at(1, i);
+    hs_params_get(ps, before);
+    for (size_t b = 0; b < 3; b++)
+        for (size_t k = 0; k < 4; k++) {
+            const double good = g[place[k]];
+            g[place[k]] = bad[b];
+            set_gradients(ps, g);
+            g[place[k]] = good;
+            ck_assert_int_eq(hs_optimizer_step(optimizer), HS_ENONFINITE);
+            ck_assert_ptr_nonnull(strstr(hs_optimizer_error(optimizer), "norm of the gradient is"));
+            ck_assert(!isfinite(hs_optimizer_norm(optimizer)));
+            hs_params_get(ps, after);
+            ck_assert_mem_eq(before, after, sizeof before);
+            ck_assert_uint_eq(hs_optimizer_steps(optimizer), 0);
+        }
+    set_gradients(ps, g); /* and it goes on as if nothing had been */
+    set_gradients(twin, g);
+    ck_assert_int_eq(hs_optimizer_step(optimizer), HS_OK);
+    ck_assert_str_eq(hs_optimizer_error(optimizer), "");
+    ck_assert_int_eq(hs_optimizer_step(other), HS_OK);
+    hs_params_get(ps, before);
+    hs_params_get(twin, after);
+    ck_assert_mem_eq(before, after, sizeof before);
+    hs_optimizer_free(optimizer);
+    hs_optimizer_free(other);
+    hs_params_free(ps);
+    hs_params_free(twin);
+}
+END_TEST
+
+START_TEST(schedules_follow_their_curves)
+{
+    const hs_schedule constant = { HS_CONSTANT, 0.3, 0, 0, 0 };
+    ck_assert(hs_schedule_rate(&constant, 0) == 0.3);
+    ck_assert(hs_schedule_rate(&constant, UINT64_MAX) == 0.3);
+
+    const hs_schedule warm = { HS_CONSTANT, 0.3, 0, 0, 4 };
+    for (uint64_t step = 0; step < 4; step++)
+        ck_assert_close(hs_schedule_rate(&warm, step), 0.3 * ((double)step + 1) / 4, 1e-15, 0);
+    ck_assert(hs_schedule_rate(&warm, 4) == 0.3);
+
+    const hs_schedule cosine = { HS_COSINE, 2, 0.1, 110, 10 };
+    ck_assert_close(hs_schedule_rate(&cosine, 9), 2, 1e-15, 0);
+    ck_assert_close(hs_schedule_rate(&cosine, 10), 2, 1e-15, 0);
+    ck_assert_close(hs_schedule_rate(&cosine, 60), 1.1, 1e-14, 0);
+    ck_assert_close(hs_schedule_rate(&cosine, 35), 0.2 + 0.9 * (1 + sqrt(0.5)), 1e-14, 0);
+    ck_assert_close(hs_schedule_rate(&cosine, 110), 0.2, 1e-14, 0);
+    ck_assert_close(hs_schedule_rate(&cosine, 100000), 0.2, 1e-14, 0);
+    for (uint64_t step = 10; step < 120; step++)
+        ck_assert(hs_schedule_rate(&cosine, step) >= hs_schedule_rate(&cosine, step + 1));
+
+    const hs_schedule exponential = { HS_EXPONENTIAL, 2, 0.01, 100, 0 };
+    ck_assert_close(hs_schedule_rate(&exponential, 0), 2, 1e-15, 0);
+    ck_assert_close(hs_schedule_rate(&exponential, 50), 0.2, 1e-14, 0);
+    ck_assert_close(hs_schedule_rate(&exponential, 100), 0.02, 1e-14, 0);
+    ck_assert_close(hs_schedule_rate(&exponential, 1000), 0.02, 1e-14, 0);
+}
+END_TEST
+
+static void assert_broken(hs_optimizer *optimizer, const char *part)
+{
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(hs_optimizer_step(optimizer), HS_EINVAL);
+        ck_assert_msg(strstr(hs_optimizer_error(optimizer), part), "\"%s\" does not say \"%s\"",
+                      hs_optimizer_error(optimizer), part);
+    }
+    hs_optimizer_free(optimizer);
+}
+
+START_TEST(wrong_options_are_reported_by_every_step)
+{
+    hs_params *ps = new_store(HS_F64);
+    assert_broken(hs_adam_new(ps, &(hs_adam_options){ .schedule = { .rate = -1 } }),
+                  "adam: schedule.rate must be positive, but is -1");
+    assert_broken(hs_adam_new(ps, &(hs_adam_options){ .schedule = { HS_COSINE, .rate = 1 } }),
+                  "schedule.steps must be more than schedule.warmup");
+    assert_broken(hs_adam_new(ps, &(hs_adam_options){
+                                      .schedule = { HS_EXPONENTIAL, .rate = 1, .steps = 9 } }),
+                  "schedule.final must be positive");
+    assert_broken(hs_adam_new(ps, &(hs_adam_options){ .beta1 = 1 }), "beta1 must be in (0, 1)");
+    assert_broken(hs_adam_new(ps, &(hs_adam_options){ .beta2 = 2 }), "beta2 must be in (0, 1)");
+    assert_broken(hs_adam_new(ps, &(hs_adam_options){ .epsilon = -1 }), "epsilon");
+    assert_broken(hs_adam_new(ps, &(hs_adam_options){ .clip_norm = NAN }), "clip_norm");
+    assert_broken(hs_adam_new(ps, &(hs_adam_options){ .weight_decay = 0.1 }), "hs_adamw_new()");
+    assert_broken(hs_adamw_new(ps, &(hs_adam_options){ .weight_decay = -0.1 }),
+                  "adamw: weight_decay");
+    assert_broken(hs_sgd_new(ps, &(hs_sgd_options){ .momentum = 1 }), "momentum must be in [0, 1)");
+    assert_broken(hs_sgd_new(ps, &(hs_sgd_options){ .nesterov = true }), "with nesterov");
+    hs_params_free(ps);
+}
+END_TEST
+
+START_TEST(a_store_that_fails_is_reported)
+{
+    hs_params *ps = new_store(HS_F64);
+    hs_optimizer *optimizer = hs_adam_new(ps, NULL);
+    ck_assert_int_eq(hs_optimizer_step(optimizer), HS_OK);
+    hs_params_add(ps, "late", hs_dims(3), hs_init_zero());
+    ck_assert_int_eq(hs_optimizer_step(optimizer), HS_EINVAL);
+    ck_assert_ptr_nonnull(strstr(hs_optimizer_error(optimizer), "\"late\" comes too late"));
+    hs_optimizer_free(optimizer);
+    hs_params_free(ps);
+
+    optimizer = hs_adam_new(NULL, NULL);
+    ck_assert_int_eq(hs_optimizer_step(optimizer), HS_ENOMEM);
+    hs_optimizer_free(optimizer);
+    ck_assert_int_eq(hs_optimizer_step(NULL), HS_ENOMEM);
+    ck_assert_str_ne(hs_optimizer_error(NULL), "");
+    hs_optimizer_free(NULL);
+
+    hs_params *empty = hs_params_new(HS_F64, 0); /* nothing to do is no error */
+    optimizer = hs_adam_new(empty, NULL);
+    ck_assert_int_eq(hs_optimizer_step(optimizer), HS_OK);
+    hs_optimizer_free(optimizer);
+    hs_params_free(empty);
+}
+END_TEST
+
+static Suite *optimizer_suite(void)
+{
+    Suite *suite = suite_create("optimizer");
+    TCase *updates = tcase_create("updates");
+    tcase_set_timeout(updates, 60);
+    tcase_add_loop_test(updates, updates_follow_the_recursions, 0, CASES);
+    tcase_add_test(updates, first_steps_by_hand);
+    tcase_add_loop_test(updates, bits_do_not_depend_on_threads, 0, CASES);
+    tcase_add_test(updates, a_nonfinite_gradient_changes_nothing);
+    suite_add_tcase(suite, updates);
+    TCase *options = tcase_create("options");
+    tcase_add_test(options, schedules_follow_their_curves);
+    tcase_add_test(options, wrong_options_are_reported_by_every_step);
+    tcase_add_test(options, a_store_that_fails_is_reported);
+    suite_add_tcase(suite, options);
+    return suite;
+}
+
+HS_TEST_MAIN(optimizer_suite())
