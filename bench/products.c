@@ -2,7 +2,7 @@
  * Matrix products of networks: our own tiles against OpenBLAS and LIBXSMM, all on one thread and
  * taking turns within one run, so that what else the machine does hits them alike.
  *
- *     products [seconds per case [f32 | f64]]
+ *     products [seconds per case [f32 | f64 [rows in out]]]
  *
  * Prints the median GFLOP/s of each, and the share of the core's fused multiply-add peak (measured
  * in the same run) that the library's own choice reaches. products.md keeps a table.
@@ -32,15 +32,18 @@ typedef struct {
 } shape;
 
 static const shape shapes[] = {
-    { 800, 2, 16 },   { 800, 16, 16 },  { 800, 16, 2 },    { 800, 1, 6 },     { 800, 6, 6 },
-    { 800, 6, 1 },    { 800, 42, 126 }, { 800, 126, 126 }, { 800, 126, 42 },  { 800, 21, 126 },
-    { 800, 126, 21 }, { 800, 28, 84 },  { 800, 84, 84 },   { 800, 84, 28 },   { 800, 14, 84 },
-    { 800, 84, 14 },  { 800, 21, 1000 }, { 100, 6, 6 },    { 100, 16, 16 },   { 100, 84, 84 },
-    { 100, 126, 126 }, { 200, 6, 6 },   { 200, 16, 16 },   { 200, 126, 126 }, { 208, 6, 6 },
-    { 208, 16, 16 },  { 208, 84, 84 },  { 208, 126, 126 }, { 400, 6, 6 },     { 400, 16, 16 },
-    { 400, 84, 84 },  { 400, 126, 126 }, { 1600, 6, 6 },   { 1600, 16, 16 },  { 1600, 84, 84 },
-    { 1600, 126, 126 }, { 100, 256, 256 }, { 208, 256, 256 }, { 800, 256, 256 }, { 208, 512, 512 },
-    { 100, 1024, 1024 }, { 100, 785, 2355 }, { 1, 785, 2355 }, { 1, 2355, 2355 }, { 1, 2355, 785 },
+    { 800, 2, 16 },      { 800, 16, 16 },    { 800, 16, 2 },    { 800, 1, 6 },
+    { 800, 6, 6 },       { 800, 6, 1 },      { 800, 42, 126 },  { 800, 126, 126 },
+    { 800, 126, 42 },    { 800, 21, 126 },   { 800, 126, 21 },  { 800, 28, 84 },
+    { 800, 84, 84 },     { 800, 84, 28 },    { 800, 14, 84 },   { 800, 84, 14 },
+    { 800, 21, 1000 },   { 100, 6, 6 },      { 100, 16, 16 },   { 100, 84, 84 },
+    { 100, 126, 126 },   { 200, 6, 6 },      { 200, 16, 16 },   { 200, 126, 126 },
+    { 208, 6, 6 },       { 208, 16, 16 },    { 208, 84, 84 },   { 208, 126, 126 },
+    { 400, 6, 6 },       { 400, 16, 16 },    { 400, 84, 84 },   { 400, 126, 126 },
+    { 1600, 6, 6 },      { 1600, 16, 16 },   { 1600, 84, 84 },  { 1600, 126, 126 },
+    { 100, 256, 256 },   { 208, 256, 256 },  { 800, 256, 256 }, { 208, 512, 512 },
+    { 100, 1024, 1024 }, { 100, 785, 2355 }, { 1, 785, 2355 },  { 1, 2355, 2355 },
+    { 1, 2355, 785 },
 };
 
 typedef struct {
@@ -156,9 +159,8 @@ static void run_openblas(const bench_case *c)
         hs_blas_multiply(c->dtype, s->out, s->in, s->lanes, s->dy, s->dy_stride, false, s->x,
                          s->x_stride, true, s->dw, s->in, false);
     else
-        hs_blas_multiply(c->dtype, r->out, r->lanes, r->in, r->w,
-                         back ? r->w_in : r->w_out, back, r->x, r->x_stride, false, r->y,
-                         r->y_stride, false);
+        hs_blas_multiply(c->dtype, r->out, r->lanes, r->in, r->w, back ? r->w_in : r->w_out, back,
+                         r->x, r->x_stride, false, r->y, r->y_stride, false);
 }
 
 static void run(const bench_case *c, int contender)
@@ -174,8 +176,7 @@ static void run(const bench_case *c, int contender)
     else if (contender == CHOSEN)
         hs_product_run(c->dtype, &c->run);
     else if (weight)
-        hs_product_sum_run_as(isa,
-                              contender == OWN ? HS_PRODUCT_OWN : HS_PRODUCT_OWN_TRANSPOSED,
+        hs_product_sum_run_as(isa, contender == OWN ? HS_PRODUCT_OWN : HS_PRODUCT_OWN_TRANSPOSED,
                               c->dtype, &c->sum);
     else
         hs_product_run_as(isa, HS_PRODUCT_OWN, c->dtype, &c->run);
@@ -274,12 +275,24 @@ static void bench_shape(hs_dtype dtype, shape s, double budget)
     for (int product = 0; product < PRODUCTS; product++) {
         const bool back = product == INPUT_GRADIENT;
         bench_case c = { .dtype = dtype, .product = product, .transposed = transposed };
-        c.run = (hs_product){ .out = back ? s.in : s.out, .in = back ? s.out : s.in,
-                              .lanes = s.rows, .w = w, .w_out = back ? 1 : s.in,
-                              .w_in = back ? s.in : 1, .x = back ? y : x, .x_stride = stride,
-                              .y = back ? x : y, .y_stride = stride };
-        c.sum = (hs_product_sum){ .out = s.out, .in = s.in, .lanes = s.rows, .dy = y,
-                                  .dy_stride = stride, .x = x, .x_stride = stride, .dw = dw,
+        c.run = (hs_product){ .out = back ? s.in : s.out,
+                              .in = back ? s.out : s.in,
+                              .lanes = s.rows,
+                              .w = w,
+                              .w_out = back ? 1 : s.in,
+                              .w_in = back ? s.in : 1,
+                              .x = back ? y : x,
+                              .x_stride = stride,
+                              .y = back ? x : y,
+                              .y_stride = stride };
+        c.sum = (hs_product_sum){ .out = s.out,
+                                  .in = s.in,
+                                  .lanes = s.rows,
+                                  .dy = y,
+                                  .dy_stride = stride,
+                                  .x = x,
+                                  .x_stride = stride,
+                                  .dw = dw,
                                   .scratch = scratch };
         double rate[CONTENDERS];
         measure(&c, budget, rate, &peak);
@@ -305,12 +318,19 @@ int main(int argc, char **argv)
 {
     const double budget = argc > 1 ? atof(argv[1]) : 0.1;
     printf("instruction set: %s\n\n", hs_isa_name(hs_cpu_isa()));
-    printf("| type | rows | in x out | forward: own, OpenBLAS, LIBXSMM, chosen | input gradient: the "
-           "same | weight gradient: dots, transposed, OpenBLAS, LIBXSMM, chosen | OpenBLAS | "
-           "LIBXSMM | chosen | peak | of peak |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
+    printf(
+        "| type | rows | in x out | forward: own, OpenBLAS, LIBXSMM, chosen | input gradient: the "
+        "same | weight gradient: dots, transposed, OpenBLAS, LIBXSMM, chosen | OpenBLAS | "
+        "LIBXSMM | chosen | peak | of peak |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
     for (int dtype = HS_F32; dtype <= HS_F64; dtype++) {
         if (argc > 2 && strcmp(argv[2], hs_dtype_name((hs_dtype)dtype)) != 0)
             continue;
+        if (argc > 5) {
+            const shape s = { strtoul(argv[3], NULL, 10), strtoul(argv[4], NULL, 10),
+                              strtoul(argv[5], NULL, 10) };
+            bench_shape((hs_dtype)dtype, s, budget);
+            continue;
+        }
         for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
             bench_shape((hs_dtype)dtype, shapes[i], budget);
     }

@@ -3,13 +3,35 @@
 #include <cblas.h>
 #include <limits.h>
 #include <pthread.h>
+#include <strings.h>
 
-static pthread_once_t pinned = PTHREAD_ONCE_INIT;
+static pthread_once_t prepared = PTHREAD_ONCE_INIT;
+static hs_isa isa = HS_ISA_BASE;
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+    while (*names && strcasecmp(name, *names) != 0)
+        names++;
+    return *names != NULL;
+}
 
 /* The library found at run time may be a threaded build, whatever was linked against. */
-static void pin(void)
+static void prepare(void)
 {
+    static const char *const avx512[] = { "SkylakeX", "Cooperlake", "SapphireRapids", NULL };
+    static const char *const avx2[] = { "Haswell", "Zen", "Excavator", NULL };
     openblas_set_num_threads(1);
+    const char *core = openblas_get_corename();
+    if (is_one_of(core, avx512))
+        isa = HS_ISA_AVX512;
+    else if (is_one_of(core, avx2))
+        isa = HS_ISA_AVX2;
+}
+
+hs_isa hs_blas_isa(void)
+{
+    pthread_once(&prepared, prepare);
+    return isa;
 }
 
 bool hs_blas_fits(size_t n)
@@ -21,7 +43,7 @@ void hs_blas_multiply(hs_dtype dtype, size_t m, size_t n, size_t k, const void *
                       bool transpose_a, const void *b, size_t b_stride, bool transpose_b, void *c,
                       size_t c_stride, bool accumulate)
 {
-    pthread_once(&pinned, pin);
+    pthread_once(&prepared, prepare);
     const enum CBLAS_TRANSPOSE op_a = transpose_a ? CblasTrans : CblasNoTrans;
     const enum CBLAS_TRANSPOSE op_b = transpose_b ? CblasTrans : CblasNoTrans;
     if (dtype == HS_F32)

@@ -5,7 +5,16 @@
 #ifndef HASTINGS_TENSOR_BLAS_H
 #define HASTINGS_TENSOR_BLAS_H
 
+#include <hastings/tensor/cpu.h>
 #include <hastings/tensor/shape.h>
+
+/**
+ * The instruction set of the kernels that OpenBLAS chose for itself. It may be lower than
+ * hs_cpu_isa(): releases older than the processor often fall back to their oldest kernels
+ * (0.3.21 runs SSE3 code on a Sapphire Rapids successor, at a sixth of the speed), unless the
+ * environment variable OPENBLAS_CORETYPE names a core, such as SkylakeX.
+ */
+hs_isa hs_blas_isa(void);
 
 /** True if OpenBLAS's integers can hold the size. */
 bool hs_blas_fits(size_t n);

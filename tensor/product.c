@@ -20,20 +20,39 @@ HS_KERNEL_TABLE(hs_product_sums, product_sums);
 
 /* ---- Choice, by the figures of bench/products.md ---- */
 
+/* Our tiles cut sums to fit the first-level cache but copy nothing, so OpenBLAS, which does, wins
+ * where weights and values together leave the second-level cache far behind. */
+static const double numbers_for_blas = 1.5e6;
+/* In sums over lanes it wins earlier, from 512 x 512 sums on. */
+static const double sums_for_blas = 512 * 512;
+
+/* OpenBLAS may have taken this processor for an old one, see blas.h; then it never wins. */
+static bool is_blas_fast(void)
+{
+    return hs_blas_isa() >= hs_cpu_isa();
+}
+
 hs_product_method hs_product_choose(hs_dtype dtype, size_t out, size_t in, size_t lanes)
 {
     (void)dtype;
-    if (lanes > 1 && out >= 512 && in >= 512)
+    const double o = (double)out, i = (double)in, l = (double)lanes;
+    if (lanes > 1 && o * i + (o + i) * l > numbers_for_blas && is_blas_fast())
         return HS_PRODUCT_BLAS;
     return HS_PRODUCT_OWN;
 }
 
 hs_product_method hs_product_sum_choose(hs_dtype dtype, size_t out, size_t in, size_t lanes)
 {
-    (void)dtype;
-    if (lanes > 1 && out >= 512 && in >= 512)
+    const double sums = (double)out * (double)in;
+    if (lanes == 1)
+        return HS_PRODUCT_OWN;
+    if (sums >= sums_for_blas && is_blas_fast())
         return HS_PRODUCT_BLAS;
-    if (out >= 32 && in >= 32)
+    /* Dot products fold a vector for every sum: with few vectors of lanes to a sum, it pays to
+     * transpose x and use the tiles, the more so the more outputs share the transposed x. */
+    const size_t vector = ((size_t)16 << hs_cpu_isa()) / hs_dtype_size(dtype);
+    const size_t vectors = (lanes + vector - 1) / vector;
+    if (out >= 20 && in >= 20 && vectors <= (sums >= 100 * 100 ? 20 : 10))
         return HS_PRODUCT_OWN_TRANSPOSED;
     return HS_PRODUCT_OWN;
 }
@@ -162,7 +181,7 @@ void hs_product_run_as(hs_isa isa, hs_product_method method, hs_dtype dtype, con
     } else if (method == HS_PRODUCT_BLAS && fits_blas(p)) {
         c.run = run_blas;
         c.by_lane = p->lanes > p->out;
-        c.part = 512;
+        c.part = 1024;
         run_parts(&c, p->threads);
     } else if (parallel) {
         c.run = run_tiles;
@@ -176,7 +195,11 @@ void hs_product_run_as(hs_isa isa, hs_product_method method, hs_dtype dtype, con
 
 void hs_product_run(hs_dtype dtype, const hs_product *p)
 {
-    hs_product_run_as(hs_cpu_isa(), hs_product_choose(dtype, p->out, p->in, p->lanes), dtype, p);
+    const hs_product_method method = hs_product_choose(dtype, p->out, p->in, p->lanes);
+    if (method == HS_PRODUCT_OWN && p->lanes > 1 && p->threads <= 1)
+        product_tiles_table[hs_cpu_isa()][dtype]->run(p); /* the way of most products: no detour */
+    else
+        hs_product_run_as(hs_cpu_isa(), method, dtype, p);
 }
 
 /* ---- dw = sums over lanes ---- */
@@ -253,8 +276,8 @@ void hs_product_sum_run_as(hs_isa isa, hs_product_method method, hs_dtype dtype,
                            const hs_product_sum *p)
 {
     const sum_kernels kernels = { dtype, product_tiles_table[isa][dtype],
-                                         product_vectors_table[isa][dtype],
-                                         product_sums_table[isa][dtype] };
+                                  product_vectors_table[isa][dtype],
+                                  product_sums_table[isa][dtype] };
     sum_context c = { .product = p, .kernels = &kernels, .part = 24, .run = sum_dots };
     bool cut = is_parallel(p->threads, p->out, p->in, p->lanes);
     if (p->lanes == 1) {
@@ -262,7 +285,7 @@ void hs_product_sum_run_as(hs_isa isa, hs_product_method method, hs_dtype dtype,
     } else if (method == HS_PRODUCT_BLAS && hs_blas_fits(p->out) && hs_blas_fits(p->in) &&
                hs_blas_fits(p->lanes) && hs_blas_fits(p->dy_stride) && hs_blas_fits(p->x_stride)) {
         c.run = sum_blas;
-        c.part = 512;
+        c.part = 1024;
         cut = true;
     } else if (method == HS_PRODUCT_OWN_TRANSPOSED) {
         c.run = sum_transposed;
@@ -288,8 +311,7 @@ size_t hs_product_sum_scratch_any(hs_dtype dtype, size_t out, size_t in, size_t 
 
 size_t hs_product_sum_scratch(hs_dtype dtype, size_t out, size_t in, size_t lanes)
 {
-    if (lanes == 1 ||
-        hs_product_sum_choose(dtype, out, in, lanes) != HS_PRODUCT_OWN_TRANSPOSED)
+    if (lanes == 1 || hs_product_sum_choose(dtype, out, in, lanes) != HS_PRODUCT_OWN_TRANSPOSED)
         return 0;
     return hs_product_sum_scratch_any(dtype, out, in, lanes);
 }

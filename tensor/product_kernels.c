@@ -2,14 +2,16 @@
  * Products whose vectors run over lanes: register tiles of TO outputs times NV vectors of lanes.
  *
  * Each step of k loads NV vectors of x and TO broadcast weights for TO * NV fused multiply-adds,
- * so the tile is as large as the registers allow: 6 x 4 of AVX-512's 32, 6 x 2 of 16. Remainders
- * are spread evenly (16 outputs are 6 + 5 + 5, 13 vectors 4 + 3 + 3 + 3), as a leftover tile of
- * one output would run at a fraction of the speed.
+ * so the tile is as large as the registers allow: 6 x 4 of AVX-512's 32, 6 x 2 of 16. Products of
+ * at most 3 outputs take tiles of 3 x 8 (3 x 4), or there would be too few sums at a time to hide
+ * the latency of an addition. Remainders are spread evenly (16 outputs are 6 + 5 + 5, 13 vectors
+ * 4 + 3 + 3 + 3), as a leftover tile of one output would run at a fraction of the speed.
  */
 #include <hastings/tensor/product_internal.h>
 #include <hastings/tensor/product_simd_internal.h>
 
 enum { MAX_TO = 6, MAX_NV = HS_VECTOR_BYTES == 64 ? 4 : 2 };
+enum { FLAT_TO = 3, FLAT_NV = 2 * MAX_NV }; /* the largest tile of few outputs */
 
 /* ---- Activation and gate of what is already stored ---- */
 
@@ -51,6 +53,38 @@ typedef struct {
     size_t o0, tiles, l0, blocks;
 } range;
 
+/* One k: a[t][v] += w(t) x[v]. */
+HS_INLINE void add_products(const int TO, const int NV, vec (*a)[FLAT_NV], const real *w,
+                            size_t w_out, const real *x)
+{
+    if (TO <= FLAT_TO) {
+        vec weights[FLAT_TO];
+        HS_UNROLL
+        for (int t = 0; t < TO; t++)
+            weights[t] = v_set1(w[(size_t)t * w_out]);
+        HS_UNROLL
+        for (int v = 0; v < NV; v++) {
+            vec xs = v_load(x + v * LANES);
+            HS_IN_REGISTER(xs);
+            HS_UNROLL
+            for (int t = 0; t < TO; t++)
+                a[t][v] += weights[t] * xs;
+        }
+        return;
+    }
+    vec xs[MAX_NV];
+    HS_UNROLL
+    for (int v = 0; v < NV; v++)
+        xs[v] = v_load(x + v * LANES);
+    HS_UNROLL
+    for (int t = 0; t < TO; t++) {
+        vec weight = v_set1(w[(size_t)t * w_out]);
+        HS_UNROLL
+        for (int v = 0; v < NV; v++)
+            a[t][v] += weight * xs[v];
+    }
+}
+
 HS_INLINE void run_tiles(const int TO, const int NV, const hs_product *p, range r)
 {
     const size_t in = p->in, w_out = p->w_out, w_in = p->w_in, x_stride = p->x_stride;
@@ -59,7 +93,7 @@ HS_INLINE void run_tiles(const int TO, const int NV, const hs_product *p, range 
         const size_t l = r.l0 + block * (size_t)(NV * LANES);
         for (size_t tile = 0; tile < r.tiles; tile++) {
             const size_t o = r.o0 + tile * (size_t)TO;
-            vec a[MAX_TO][MAX_NV];
+            vec a[MAX_TO][FLAT_NV];
             HS_UNROLL
             for (int t = 0; t < TO; t++) {
                 vec start = p->bias ? v_set1(((const real *)p->bias)[o + (size_t)t]) : (vec){ 0 };
@@ -68,50 +102,45 @@ HS_INLINE void run_tiles(const int TO, const int NV, const hs_product *p, range 
                     a[t][v] = start;
             }
             if (p->add) {
-                const real *add = (const real *)p->add + o * p->add_stride + l;
+                const real *row = (const real *)p->add + o * p->add_stride + l;
                 HS_UNROLL
-                for (int t = 0; t < TO; t++)
+                for (int t = 0; t < TO; t++, row += p->add_stride) {
+                    HS_FORGET_ORIGIN(row);
                     HS_UNROLL
                     for (int v = 0; v < NV; v++)
-                        a[t][v] += v_load(add + (size_t)t * p->add_stride + v * LANES);
+                        a[t][v] += v_load(row + v * LANES);
+                }
             }
             const real *w = (const real *)p->w + o * w_out;
             const real *x = (const real *)p->x + l;
-            for (size_t k = 0; k < in; k++, w += w_in, x += x_stride) {
-                vec xs[MAX_NV];
-                HS_UNROLL
-                for (int v = 0; v < NV; v++)
-                    xs[v] = v_load(x + v * LANES);
-                HS_UNROLL
-                for (int t = 0; t < TO; t++) {
-                    vec weight = v_set1(w[(size_t)t * w_out]);
-                    HS_UNROLL
-                    for (int v = 0; v < NV; v++)
-                        a[t][v] += weight * xs[v];
-                }
-            }
-            real *y = (real *)p->y + o * p->y_stride + l;
-            const real *gate = p->gate ? (const real *)p->gate + o * p->gate_stride + l : NULL;
+            for (size_t k = 0; k < in; k++, w += w_in, x += x_stride)
+                add_products(TO, NV, a, w, w_out, x);
             if (act == HS_ACT_RELU) {
                 HS_UNROLL
                 for (int t = 0; t < TO; t++)
                     HS_UNROLL
-                    for (int v = 0; v < NV; v++)
-                        a[t][v] = v_relu(a[t][v]);
+                for (int v = 0; v < NV; v++)
+                    a[t][v] = v_relu(a[t][v]);
             }
+            const real *gate = p->gate ? (const real *)p->gate + o * p->gate_stride + l : NULL;
             if (gate && act <= HS_ACT_RELU) {
+                const real *row = gate;
                 HS_UNROLL
-                for (int t = 0; t < TO; t++)
+                for (int t = 0; t < TO; t++, row += p->gate_stride) {
+                    HS_FORGET_ORIGIN(row);
                     HS_UNROLL
                     for (int v = 0; v < NV; v++)
-                        a[t][v] =
-                            v_gate(v_load(gate + (size_t)t * p->gate_stride + v * LANES), a[t][v]);
+                        a[t][v] = v_gate(v_load(row + v * LANES), a[t][v]);
+                }
             }
+            real *y = (real *)p->y + o * p->y_stride + l, *row = y;
             HS_UNROLL
-            for (int t = 0; t < TO; t++)
+            for (int t = 0; t < TO; t++, row += p->y_stride) {
+                HS_FORGET_ORIGIN(row);
                 HS_UNROLL
                 for (int v = 0; v < NV; v++)
-                    v_store(y + (size_t)t * p->y_stride + v * LANES, a[t][v]);
+                    v_store(row + v * LANES, a[t][v]);
+            }
             if (act > HS_ACT_RELU)
                 activate_rows(act, y, p->y_stride, gate, p->gate_stride, NULL, TO, NV);
         }
@@ -123,23 +152,37 @@ HS_INLINE void run_tiles(const int TO, const int NV, const hs_product *p, range 
     {                                                                                              \
         run_tiles(to, nv, p, r);                                                                   \
     }
-#define TILE_COLUMN(nv) TILE(1, nv) TILE(2, nv) TILE(3, nv) TILE(4, nv) TILE(5, nv) TILE(6, nv)
+#define FLAT_COLUMN(nv) TILE(1, nv) TILE(2, nv) TILE(3, nv)
+#define TILE_COLUMN(nv) FLAT_COLUMN(nv) TILE(4, nv) TILE(5, nv) TILE(6, nv)
+#define FLAT_NAMES(nv)                                                                             \
+    {                                                                                              \
+        tiles_1x##nv, tiles_2x##nv, tiles_3x##nv                                                   \
+    }
 #define TILE_NAMES(nv)                                                                             \
-    { tiles_1x##nv, tiles_2x##nv, tiles_3x##nv, tiles_4x##nv, tiles_5x##nv, tiles_6x##nv }
+    {                                                                                              \
+        tiles_1x##nv, tiles_2x##nv, tiles_3x##nv, tiles_4x##nv, tiles_5x##nv, tiles_6x##nv         \
+    }
 
 TILE_COLUMN(1)
 TILE_COLUMN(2)
 #if HS_VECTOR_BYTES == 64
 TILE_COLUMN(3)
 TILE_COLUMN(4)
+FLAT_COLUMN(5)
+FLAT_COLUMN(6)
+FLAT_COLUMN(7)
+FLAT_COLUMN(8)
+#else
+FLAT_COLUMN(3)
+FLAT_COLUMN(4)
 #endif
 
-static void (*const tile_table[MAX_NV][MAX_TO])(const hs_product *, range) = {
-    TILE_NAMES(1),
-    TILE_NAMES(2),
+static void (*const tile_table[FLAT_NV][MAX_TO])(const hs_product *, range) = {
+    TILE_NAMES(1), TILE_NAMES(2),
 #if HS_VECTOR_BYTES == 64
-    TILE_NAMES(3),
-    TILE_NAMES(4),
+    TILE_NAMES(3), TILE_NAMES(4), FLAT_NAMES(5), FLAT_NAMES(6), FLAT_NAMES(7), FLAT_NAMES(8),
+#else
+    FLAT_NAMES(3), FLAT_NAMES(4),
 #endif
 };
 
@@ -151,14 +194,17 @@ typedef struct {
 
 static split split_evenly(size_t n, size_t most)
 {
-    size_t pieces = (n + most - 1) / most;
+    if (n <= most)
+        return (split){ n, 0, 1 };
+    const size_t pieces = (n + most - 1) / most;
     return (split){ n / pieces, n % pieces, pieces - n % pieces };
 }
 
 static void run_block(const hs_product *p)
 {
     const split outs = split_evenly(p->out, MAX_TO);
-    const split vectors = split_evenly((p->lanes + LANES - 1) / LANES, MAX_NV);
+    const split vectors =
+        split_evenly((p->lanes + LANES - 1) / LANES, p->out <= FLAT_TO ? FLAT_NV : MAX_NV);
     range r = { 0, 0, 0, 0 };
     for (int lane_group = 0; lane_group < 2; lane_group++) {
         const size_t nv = vectors.size + (lane_group == 0);
@@ -229,15 +275,15 @@ HS_INLINE void lane_tile(const int TO, const int TJ, const int NV, const bool a_
         HS_UNROLL
         for (int v = 0; v < NV; v++)
             HS_UNROLL
-            for (int t = 0; t < TO; t++) {
-                const real *at = a + (size_t)t * p->a_out * a_step;
-                vec av = a_shared ? v_set1(*at) : v_load(at + v * LANES);
-                HS_UNROLL
-                for (int u = 0; u < TJ; u++) {
-                    const real *bu = b + (size_t)u * p->b_n * b_step;
-                    sum[t][u][v] += av * (b_shared ? v_set1(*bu) : v_load(bu + v * LANES));
-                }
+        for (int t = 0; t < TO; t++) {
+            const real *at = a + (size_t)t * p->a_out * a_step;
+            vec av = a_shared ? v_set1(*at) : v_load(at + v * LANES);
+            HS_UNROLL
+            for (int u = 0; u < TJ; u++) {
+                const real *bu = b + (size_t)u * p->b_n * b_step;
+                sum[t][u][v] += av * (b_shared ? v_set1(*bu) : v_load(bu + v * LANES));
             }
+        }
     }
     for (int t = 0; t < TO; t++)
         for (int u = 0; u < TJ; u++)

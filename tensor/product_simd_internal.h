@@ -18,6 +18,21 @@
 
 #define HS_NOINLINE __attribute__((noinline))
 
+/* Keeps a loaded vector in a register: without it GCC may load it anew for every use, as the memory
+ * operand of each multiply-add, and the load ports become the bottleneck. */
+#if defined(__AVX512F__)
+#define HS_IN_REGISTER(a) __asm__("" : "+v"(a))
+#elif defined(__x86_64__)
+#define HS_IN_REGISTER(a) __asm__("" : "+x"(a))
+#else
+#define HS_IN_REGISTER(a) (void)(a)
+#endif
+
+/* Makes the compiler forget how a row's address came about: else GCC computes the addresses of all
+ * rows of a tile ahead of its loops, spills them, and a short sum spends its time reloading them.
+ */
+#define HS_FORGET_ORIGIN(pointer) __asm__("" : "+r"(pointer))
+
 /* The first n < LANES numbers at p, the other lanes zero; nothing beyond them is touched. */
 HS_INLINE vec v_load_first(const real *p, size_t n)
 {
@@ -149,9 +164,9 @@ HS_INLINE vec v_activate(hs_activation_kind act, vec a)
 #define V_LOW_(l, h)   (((l) & (h)) ? LANES + ((l) ^ (h)) : (l))
 #define V_HIGH_(l, h)  (((l) & (h)) ? LANES + (l) : ((l) ^ (h)))
 
-#define V_INDEX2(f, h)  f(0, h), f(1, h)
-#define V_INDEX4(f, h)  V_INDEX2(f, h), f(2, h), f(3, h)
-#define V_INDEX8(f, h)  V_INDEX4(f, h), f(4, h), f(5, h), f(6, h), f(7, h)
+#define V_INDEX2(f, h) f(0, h), f(1, h)
+#define V_INDEX4(f, h) V_INDEX2(f, h), f(2, h), f(3, h)
+#define V_INDEX8(f, h) V_INDEX4(f, h), f(4, h), f(5, h), f(6, h), f(7, h)
 #define V_INDEX16(f, h)                                                                            \
     V_INDEX8(f, h), f(8, h), f(9, h), f(10, h), f(11, h), f(12, h), f(13, h), f(14, h), f(15, h)
 

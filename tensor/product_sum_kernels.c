@@ -22,12 +22,14 @@ HS_INLINE void dot_step(const int TO, const int TI, vec (*a)[MAX_TI], const real
         xs[u] = v_load(x + (size_t)u * x_stride);
         if (part)
             xs[u] = v_keep(keep, xs[u]);
+        HS_IN_REGISTER(xs[u]);
     }
     HS_UNROLL
     for (int t = 0; t < TO; t++) {
         vec d = v_load(dy + (size_t)t * dy_stride);
         if (part)
             d = v_keep(keep, d);
+        HS_IN_REGISTER(d);
         HS_UNROLL
         for (int u = 0; u < TI; u++)
             a[t][u] += d * xs[u];
@@ -43,8 +45,8 @@ HS_INLINE void dot_tile(const int TO, const int TI, const hs_product_sum *p, siz
     HS_UNROLL
     for (int t = 0; t < TO; t++)
         HS_UNROLL
-        for (int u = 0; u < TI; u++)
-            a[t][u] = (vec){ 0 };
+    for (int u = 0; u < TI; u++)
+        a[t][u] = (vec){ 0 };
     for (size_t v = 0; v < whole; v++, dy += LANES, x += LANES)
         dot_step(TO, TI, a, dy, p->dy_stride, x, p->x_stride, false, (vmask){ 0 });
     /* Both factors are masked: 0 * NaN would still be NaN. */
@@ -57,11 +59,15 @@ HS_INLINE void dot_tile(const int TO, const int TI, const hs_product_sum *p, siz
     HS_UNROLL
     for (int t = 0; t < TO; t++)
         HS_UNROLL
-        for (int u = 0; u < TI; u++)
-            flat[t * TI + u] = a[t][u];
+    for (int u = 0; u < TI; u++)
+        flat[t * TI + u] = a[t][u];
     HS_UNROLL
     for (int first = 0; first < n; first += LANES)
         v_store(sums + first, v_fold(flat + first, n - first < LANES ? n - first : LANES));
+    /* Through memory: uneven rows of sums cut out of vectors would cost more shuffles than loads.
+     */
+    if (TI != MAX_TI)
+        __asm__("" : "+m"(sums));
     real *dw = (real *)p->dw + o * p->in + i;
     const bool accumulate = p->accumulate;
     for (int t = 0; t < TO; t++, dw += p->in)
@@ -89,11 +95,15 @@ HS_INLINE void dot_tiles(const int TO, const int TI, const hs_product_sum *p, ra
 #if HS_VECTOR_BYTES == 64
 #define TILE_ROW(to) TILE(to, 1) TILE(to, 2) TILE(to, 3) TILE(to, 4)
 #define TILE_NAMES(to)                                                                             \
-    { dots_##to##x1, dots_##to##x2, dots_##to##x3, dots_##to##x4 }
+    {                                                                                              \
+        dots_##to##x1, dots_##to##x2, dots_##to##x3, dots_##to##x4                                 \
+    }
 #else
 #define TILE_ROW(to) TILE(to, 1) TILE(to, 2)
 #define TILE_NAMES(to)                                                                             \
-    { dots_##to##x1, dots_##to##x2 }
+    {                                                                                              \
+        dots_##to##x1, dots_##to##x2                                                               \
+    }
 #endif
 
 TILE_ROW(1)
@@ -159,8 +169,8 @@ static void transpose(const void *from, size_t x_stride, size_t in, size_t lanes
             vec v[LANES];
             HS_UNROLL
             for (int i = 0; i < LANES; i++)
-                v[i] = i0 + (size_t)i < in ? v_load(x + (i0 + (size_t)i) * x_stride + l)
-                                           : (vec){ 0 };
+                v[i] =
+                    i0 + (size_t)i < in ? v_load(x + (i0 + (size_t)i) * x_stride + l) : (vec){ 0 };
 #if HS_VECTOR_BYTES == 64 && !HS_KERNEL_F64
             TRANSPOSE_STEP(8)
 #endif

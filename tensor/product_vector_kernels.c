@@ -169,8 +169,8 @@ static void sum(const hs_product_sum *p)
     if (p->x_stride != 1) {
         for (size_t o = 0; o < p->out; o++)
             for (size_t i = 0; i < p->in; i++) {
-                real a = ((const real *)p->dy)[o * p->dy_stride] *
-                         ((const real *)p->x)[i * p->x_stride];
+                real a =
+                    ((const real *)p->dy)[o * p->dy_stride] * ((const real *)p->x)[i * p->x_stride];
                 real *dw = (real *)p->dw + o * p->in + i;
                 *dw = p->accumulate ? *dw + a : a;
             }

@@ -2,7 +2,8 @@
  * Matrix products against plain loops in long double, at every instruction set of this machine.
  *
  * A sum of n products in any order errs by at most about n eps sum|products|; activations have
- * derivatives up to about 1.13 and errors of a few eps themselves.
+ * derivatives up to about 1.13 and errors of a few eps themselves. (Elements are compared without
+ * ck_assert: Check writes to a file at every assertion.)
  */
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/product.h>
@@ -95,9 +96,8 @@ static void check_product(hs_dtype dtype, const hs_product *p, const void *add, 
         for (size_t l = 0; l < p->lanes; l++) {
             long double sum = 0, size = 0;
             for (size_t k = 0; k < p->in; k++) {
-                const long double term =
-                    (long double)get(dtype, p->w, o * p->w_out + k * p->w_in) *
-                    (long double)get(dtype, p->x, k * p->x_stride + l);
+                const long double term = (long double)get(dtype, p->w, o * p->w_out + k * p->w_in) *
+                                         (long double)get(dtype, p->x, k * p->x_stride + l);
                 sum += term;
                 size += fabsl(term);
             }
@@ -109,11 +109,11 @@ static void check_product(hs_dtype dtype, const hs_product *p, const void *add, 
             if (p->gate && !(get(dtype, p->gate, o * p->gate_stride + l) > 0))
                 want = 0;
             const double got = get(dtype, y, o * p->y_stride + l);
-            const long double bound = 1.2L * epsilon(dtype) *
+            const long double bound = 1.2L * (long double)epsilon(dtype) *
                                       ((long double)(p->in + 2) * size + 4 * fabsl(want));
-            ck_assert_msg(fabsl(got - want) <= bound,
-                          "%zux%zu, %zu lanes, act %d: y[%zu][%zu] is %.17g, not %.17g", p->out,
-                          p->in, p->lanes, (int)p->act, o, l, got, (double)want);
+            if (!(fabsl((long double)got - want) <= bound))
+                ck_abort_msg("%zux%zu, %zu lanes, act %d: y[%zu][%zu] is %.17g, not %.17g", p->out,
+                             p->in, p->lanes, (int)p->act, o, l, got, (double)want);
         }
 }
 
@@ -131,14 +131,24 @@ static void try_product(hs_dtype dtype, const product_case *c)
 {
     const size_t stride = c->lanes == 1 ? 1 : padded(dtype, c->lanes);
     const size_t gap = c->w_by_output ? c->in : c->out;
-    void *w = random_rows(dtype, c->out, c->in, c->in), *x = random_rows(dtype, c->in, c->lanes, stride);
-    void *y = random_rows(dtype, c->out, c->lanes, stride), *bias = random_rows(dtype, 1, c->out, c->out);
+    void *w = random_rows(dtype, c->out, c->in, c->in),
+         *x = random_rows(dtype, c->in, c->lanes, stride);
+    void *y = random_rows(dtype, c->out, c->lanes, stride),
+         *bias = random_rows(dtype, 1, c->out, c->out);
     void *add = random_rows(dtype, c->out, c->lanes, stride);
     void *gate = random_rows(dtype, c->out, c->lanes, stride);
-    hs_product p = { .out = c->out, .in = c->in, .lanes = c->lanes, .w = w,
-                     .w_out = c->w_by_output ? gap : 1, .w_in = c->w_by_output ? 1 : gap,
-                     .x = x, .x_stride = stride, .y_stride = stride, .add_stride = stride,
-                     .gate_stride = stride, .act = c->act };
+    hs_product p = { .out = c->out,
+                     .in = c->in,
+                     .lanes = c->lanes,
+                     .w = w,
+                     .w_out = c->w_by_output ? gap : 1,
+                     .w_in = c->w_by_output ? 1 : gap,
+                     .x = x,
+                     .x_stride = stride,
+                     .y_stride = stride,
+                     .add_stride = stride,
+                     .gate_stride = stride,
+                     .act = c->act };
     if (c->start == START_BIAS || c->start == START_BOTH)
         p.bias = bias;
     if (c->gated)
@@ -148,7 +158,8 @@ static void try_product(hs_dtype dtype, const product_case *c)
         for (int method = HS_PRODUCT_OWN; method <= HS_PRODUCT_BLAS; method += HS_PRODUCT_BLAS) {
             void *first = NULL;
             for (int threads = 1; threads <= 8; threads = threads == 3 ? 8 : threads + 1) {
-                void *result = copy_of(dtype, c->start == START_IN_PLACE ? add : y, c->out * stride);
+                void *result =
+                    copy_of(dtype, c->start == START_IN_PLACE ? add : y, c->out * stride);
                 p.y = result;
                 p.add = !adds ? NULL : c->start == START_IN_PLACE ? result : add;
                 p.threads = threads;
@@ -180,8 +191,13 @@ START_TEST(products_of_all_small_shapes)
 {
     for (size_t out = 1; out <= 40; out++)
         for (int i = 0; i < LANE_COUNTS; i++) {
-            const product_case c = { out, pick(40), lane_counts[i], uniform() > 0, (int)pick(STARTS) - 1,
-                                     uniform() > 0, (hs_activation_kind)(pick(6) - 1) };
+            const product_case c = { out,
+                                     pick(40),
+                                     lane_counts[i],
+                                     uniform() > 0,
+                                     (int)pick(STARTS) - 1,
+                                     uniform() > 0,
+                                     (hs_activation_kind)(pick(6) - 1) };
             try_product((hs_dtype)_i, &c);
         }
 }
@@ -193,8 +209,8 @@ START_TEST(products_with_every_option)
         for (int act = HS_ACT_NONE; act <= HS_ACT_GELU; act++)
             for (int flags = 0; flags < 4; flags++)
                 for (int i = 0; i < LANE_COUNTS; i++) {
-                    const product_case c = { pick(20), pick(20), lane_counts[i], flags & 1, start,
-                                             flags & 2, (hs_activation_kind)act };
+                    const product_case c = { pick(20), pick(20),  lane_counts[i],         flags & 1,
+                                             start,    flags & 2, (hs_activation_kind)act };
                     try_product((hs_dtype)_i, &c);
                 }
 }
@@ -207,8 +223,13 @@ START_TEST(products_that_are_cut)
                                        { 785, 1100, 1 },  { 1100, 785, 1 },  { 513, 129, 40 } };
     for (size_t i = 0; i < sizeof large / sizeof *large; i++)
         for (int by_output = 0; by_output < 2; by_output++) {
-            const product_case c = { large[i][0], large[i][1], large[i][2], by_output, START_BOTH,
-                                     by_output, by_output ? HS_ACT_RELU : HS_ACT_NONE };
+            const product_case c = { large[i][0],
+                                     large[i][1],
+                                     large[i][2],
+                                     by_output,
+                                     START_BOTH,
+                                     by_output,
+                                     by_output ? HS_ACT_RELU : HS_ACT_NONE };
             try_product((hs_dtype)_i, &c);
         }
 }
@@ -220,7 +241,7 @@ static void check_sum(hs_dtype dtype, const hs_product_sum *p, const void *befor
 {
     for (size_t o = 0; o < p->out; o++)
         for (size_t i = 0; i < p->in; i++) {
-            long double sum = p->accumulate ? get(dtype, before, o * p->in + i) : 0;
+            long double sum = p->accumulate ? (long double)get(dtype, before, o * p->in + i) : 0;
             long double size = fabsl(sum);
             for (size_t l = 0; l < p->lanes; l++) {
                 const long double term = (long double)get(dtype, p->dy, o * p->dy_stride + l) *
@@ -229,9 +250,11 @@ static void check_sum(hs_dtype dtype, const hs_product_sum *p, const void *befor
                 size += fabsl(term);
             }
             const double got = get(dtype, p->dw, o * p->in + i);
-            ck_assert_msg(fabsl(got - sum) <= epsilon(dtype) * (double)(p->lanes + 2) * size,
-                          "%zux%zu, %zu lanes: dw[%zu][%zu] is %.17g, not %.17g", p->out, p->in,
-                          p->lanes, o, i, got, (double)sum);
+            const long double bound =
+                (long double)epsilon(dtype) * (long double)(p->lanes + 2) * size;
+            if (!(fabsl((long double)got - sum) <= bound))
+                ck_abort_msg("%zux%zu, %zu lanes: dw[%zu][%zu] is %.17g, not %.17g", p->out, p->in,
+                             p->lanes, o, i, got, (double)sum);
         }
 }
 
@@ -242,8 +265,15 @@ static void try_sum(hs_dtype dtype, size_t out, size_t in, size_t lanes, bool ac
     void *before = random_rows(dtype, out, in, in);
     void *scratch = hs_alloc(hs_product_sum_scratch_any(dtype, out, in, lanes) + 1);
     ck_assert_ptr_nonnull(scratch);
-    hs_product_sum p = { .out = out, .in = in, .lanes = lanes, .dy = dy, .dy_stride = stride, .x = x,
-                         .x_stride = stride, .accumulate = accumulate, .scratch = scratch };
+    hs_product_sum p = { .out = out,
+                         .in = in,
+                         .lanes = lanes,
+                         .dy = dy,
+                         .dy_stride = stride,
+                         .x = x,
+                         .x_stride = stride,
+                         .accumulate = accumulate,
+                         .scratch = scratch };
     for (int isa = 0; isa <= (int)hs_cpu_isa(); isa++)
         for (int method = HS_PRODUCT_OWN; method <= HS_PRODUCT_BLAS; method++) {
             void *first = NULL;
@@ -286,17 +316,29 @@ END_TEST
 
 static void try_lane(hs_dtype dtype, size_t out, size_t in, size_t n, size_t lanes, int flags)
 {
-    const bool a_shared = flags & 1, b_shared = flags & 2, a_turned = flags & 4, b_turned = flags & 8;
+    const bool a_shared = flags & 1, b_shared = flags & 2, a_turned = flags & 4,
+               b_turned = flags & 8;
     const size_t stride = lanes == 1 ? 1 : padded(dtype, lanes);
     const size_t a_stride = a_shared ? 1 : stride, b_stride = b_shared ? 1 : stride;
     void *a = random_rows(dtype, out * in, a_shared ? 1 : lanes, a_stride);
     void *b = random_rows(dtype, in * n, b_shared ? 1 : lanes, b_stride);
     void *y = random_rows(dtype, out * n, lanes, stride);
-    hs_product_lane p = { .out = out, .in = in, .n = n, .lanes = lanes, .a = a,
-                          .a_out = a_turned ? 1 : in, .a_in = a_turned ? out : 1,
-                          .a_stride = a_stride, .a_shared = a_shared, .b = b,
-                          .b_in = b_turned ? 1 : n, .b_n = b_turned ? in : 1,
-                          .b_stride = b_stride, .b_shared = b_shared, .y = y, .y_stride = stride };
+    hs_product_lane p = { .out = out,
+                          .in = in,
+                          .n = n,
+                          .lanes = lanes,
+                          .a = a,
+                          .a_out = a_turned ? 1 : in,
+                          .a_in = a_turned ? out : 1,
+                          .a_stride = a_stride,
+                          .a_shared = a_shared,
+                          .b = b,
+                          .b_in = b_turned ? 1 : n,
+                          .b_n = b_turned ? in : 1,
+                          .b_stride = b_stride,
+                          .b_shared = b_shared,
+                          .y = y,
+                          .y_stride = stride };
     for (int isa = 0; isa <= (int)hs_cpu_isa(); isa++) {
         hs_product_lane_run_as((hs_isa)isa, dtype, &p);
         ck_assert(isnan(get(dtype, y, out * n * stride)));
@@ -313,9 +355,11 @@ static void try_lane(hs_dtype dtype, size_t out, size_t in, size_t n, size_t lan
                         size += fabsl(term);
                     }
                     const double got = get(dtype, y, (o * n + j) * stride + l);
-                    ck_assert_msg(fabsl(got - sum) <= epsilon(dtype) * (double)(in + 1) * size,
-                                  "%zux%zux%zu, %zu lanes, flags %d: %.17g, not %.17g", out, in, n,
-                                  lanes, flags, got, (double)sum);
+                    const long double bound =
+                        (long double)epsilon(dtype) * (long double)(in + 1) * size;
+                    if (!(fabsl((long double)got - sum) <= bound))
+                        ck_abort_msg("%zux%zux%zu, %zu lanes, flags %d: %.17g, not %.17g", out, in,
+                                     n, lanes, flags, got, (double)sum);
                 }
     }
     hs_free(a), hs_free(b), hs_free(y);
@@ -344,12 +388,12 @@ START_TEST(products_of_shared_matrices)
         hs_product_shared_run(dtype, m, n, k, a, turn_a, b, turn_b, c, accumulate);
         for (size_t i = 0; i < m; i++)
             for (size_t j = 0; j < n; j++) {
-                long double sum = accumulate ? get(dtype, before, i * n + j) : 0;
+                long double sum = accumulate ? (long double)get(dtype, before, i * n + j) : 0;
                 for (size_t l = 0; l < k; l++)
                     sum += (long double)get(dtype, a, turn_a ? l * m + i : i * k + l) *
                            (long double)get(dtype, b, turn_b ? j * k + l : l * n + j);
-                const long double bound = epsilon(dtype) * (double)(k + 2) * (double)(k + 1);
-                ck_assert(fabsl(get(dtype, c, i * n + j) - sum) <= bound);
+                const double bound = epsilon(dtype) * (double)(k + 2) * (double)(k + 1);
+                ck_assert(fabs(get(dtype, c, i * n + j) - (double)sum) <= bound);
             }
         hs_free(a), hs_free(b), hs_free(before), hs_free(c);
     }
@@ -366,21 +410,36 @@ START_TEST(chosen_methods)
         const size_t out = sizes[s][0], in = sizes[s][1], lanes = sizes[s][2];
         const size_t stride = lanes == 1 ? 1 : padded(dtype, lanes);
         const size_t room = hs_product_sum_scratch(dtype, out, in, lanes);
-        void *dy = random_rows(dtype, out, lanes, stride), *x = random_rows(dtype, in, lanes, stride);
+        void *dy = random_rows(dtype, out, lanes, stride),
+             *x = random_rows(dtype, in, lanes, stride);
         void *dw = random_rows(dtype, out, in, in), *w = random_rows(dtype, out, in, in);
         void *y = random_rows(dtype, out, lanes, stride);
         char *scratch = hs_alloc(room + 64);
         ck_assert_ptr_nonnull(scratch);
         memset(scratch + room, 77, 64);
-        const hs_product_sum sum = { .out = out, .in = in, .lanes = lanes, .dy = dy,
-                                     .dy_stride = stride, .x = x, .x_stride = stride, .dw = dw,
+        const hs_product_sum sum = { .out = out,
+                                     .in = in,
+                                     .lanes = lanes,
+                                     .dy = dy,
+                                     .dy_stride = stride,
+                                     .x = x,
+                                     .x_stride = stride,
+                                     .dw = dw,
                                      .scratch = room ? scratch : NULL };
         hs_product_sum_run(dtype, &sum);
         check_sum(dtype, &sum, NULL);
         for (int i = 0; i < 64; i++)
             ck_assert_int_eq(scratch[room + (size_t)i], 77);
-        const hs_product run = { .out = out, .in = in, .lanes = lanes, .w = w, .w_out = in,
-                                 .w_in = 1, .x = x, .x_stride = stride, .y = y, .y_stride = stride };
+        const hs_product run = { .out = out,
+                                 .in = in,
+                                 .lanes = lanes,
+                                 .w = w,
+                                 .w_out = in,
+                                 .w_in = 1,
+                                 .x = x,
+                                 .x_stride = stride,
+                                 .y = y,
+                                 .y_stride = stride };
         hs_product_run(dtype, &run);
         check_product(dtype, &run, NULL, y);
         hs_free(dy), hs_free(x), hs_free(dw), hs_free(w), hs_free(y), hs_free(scratch);
