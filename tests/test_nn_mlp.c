@@ -115,7 +115,7 @@ START_TEST(a_layer_without_bias)
     hs_tape *tape = hs_tape_new(HS_F64);
     hs_var y = hs_linear_apply(&layer, hs_tensor(tape, hs_dims(3), point));
     hs_plan *plan;
-    ck_assert_int_eq(hs_plan_new(&plan, &y, 1, NULL), HS_OK);
+    ck_assert_int_eq(hs_plan_new(&plan, &y, 1, &(hs_plan_options){ 0 }), HS_OK);
     ck_assert_int_eq(hs_plan_run(plan, &(hs_run){ 0 }), HS_OK);
     const double *found = hs_plan_get(plan, y);
     ck_assert(found[0] == 321 && found[1] == 654);
