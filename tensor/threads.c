@@ -26,3 +26,12 @@ void hs_parallel_for(int threads, int parts, void (*body)(int part, void *contex
     for (int part = 0; part < parts; part++)
         body(part, context);
 }
+
+int hs_thread_index(void)
+{
+#ifdef _OPENMP
+    return omp_get_thread_num();
+#else
+    return 0;
+#endif
+}

@@ -16,4 +16,7 @@ int hs_threads_default(void);
 void hs_parallel_for(int threads, int parts, void (*body)(int part, void *context),
                      void *context);
 
+/** The calling thread's number within hs_parallel_for(), below `threads`; 0 outside of it. */
+int hs_thread_index(void);
+
 #endif

@@ -1,0 +1,43 @@
+/* Kernels that plans are made of, compiled for each instruction set and number type. Pointers are
+ * to numbers of that type. */
+#ifndef HASTINGS_AUTOGRAD_KERNELS_INTERNAL_H
+#define HASTINGS_AUTOGRAD_KERNELS_INTERNAL_H
+
+#include "tape_internal.h"
+
+/* out[i] = op(a[i], b[i], c[i]) for i < n, a multiple of `lanes`. Bit k of `scalars` says that
+ * operand k is one number for all i. */
+typedef void elementwise_kernel(size_t n, void *out, const void *a, const void *b, const void *c,
+                                unsigned scalars, int order);
+
+typedef struct {
+    size_t lanes; /* numbers in a vector */
+    elementwise_kernel *op[OP_COUNT];
+} elementwise_kernels;
+
+typedef struct {
+    /* sum[i] += v[i], with the rounding errors carried along in error[i]; n a multiple of lanes. */
+    void (*add_compensated)(size_t n, void *sum, void *error, const void *v);
+    /* sum[i] += v[i] for any n. */
+    void (*add)(size_t n, void *sum, const void *v);
+    /* The sum of v[0 .. n-1], for any n. */
+    double (*sum)(size_t n, const void *v);
+    /* out[l] = v[l / repeat] for first <= l < first + n, stored from out[0]. */
+    void (*expand)(size_t first, size_t n, void *out, const void *v, size_t repeat);
+    /* Along an axis of `length` places: x[k * stride + i], out[i], i < n. */
+    void (*max_over)(size_t n, size_t length, size_t stride, void *out, const void *x);
+    void (*logsumexp)(size_t n, size_t length, size_t stride, void *out, const void *x);
+    /* Between rows of the user's arrays and lanes: lanes[f * stride + l] = rows[l * count + f]. */
+    void (*to_lanes)(size_t count, size_t rows, const void *row_major, void *lanes, size_t stride);
+    void (*to_rows)(size_t count, size_t rows, const void *lanes, size_t stride, void *row_major);
+    /* Strided copy: to[i * to_stride] = from[i * from_stride]. */
+    void (*copy)(size_t n, void *to, size_t to_stride, const void *from, size_t from_stride);
+    /* The number at place i as a double, and the reverse. */
+    double (*get)(const void *v, size_t i);
+    void (*put)(void *v, size_t i, double value);
+} batch_kernels;
+
+const elementwise_kernels *elementwise_for(hs_dtype dtype);
+const batch_kernels *batch_for(hs_dtype dtype);
+
+#endif

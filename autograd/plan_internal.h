@@ -1,0 +1,254 @@
+/* The making of plans; seen by autograd/ alone.
+ *
+ * A plan is made in passes, each in a file of its own:
+ *     plan_graph.c    the live part of the tape, equal nodes merged, identities removed
+ *     plan_fuse.c     which nodes are computed inside another's kernel
+ *     plan_layout.c   how the batch is cut, and where each value is stored
+ *     plan_steps.c    the kernel calls, in order (plan_program.c: elementwise groups)
+ *     plan_run.c      running them
+ */
+#ifndef HASTINGS_AUTOGRAD_PLAN_INTERNAL_H
+#define HASTINGS_AUTOGRAD_PLAN_INTERNAL_H
+
+#include "kernels_internal.h"
+
+#include <hastings/autograd/plan.h>
+#include <hastings/tensor/product.h>
+#include <hastings/tensor/random.h>
+
+/* When a node is computed: once before the batch, for each shard, or once after the batch, when
+ * the sums over the batch are known. */
+typedef enum { STAGE_BEFORE, STAGE_SHARD, STAGE_AFTER, STAGE_COUNT } plan_stage;
+
+/* Where a value is. */
+typedef enum {
+    IN_SHARD,   /* workspace of the thread: offset bytes from its start */
+    IN_SHARED,  /* workspace of the plan */
+    IN_SUM,     /* what is summed over the batch: sum number `index` */
+    IN_OUTSIDE, /* memory of the caller or the tape: outside[index] */
+} place_kind;
+
+typedef struct {
+    place_kind kind;
+    int32_t index;
+    size_t offset; /* bytes */
+} place;
+
+/* How a node's value comes to be. */
+typedef enum {
+    BY_STEP,    /* a step of its own computes it */
+    BY_OTHER,   /* computed inside the step of `host` and stored nowhere */
+    BY_VIEW,    /* part or whole of the value of `host`, under another shape */
+    BY_OUTSIDE, /* it is there already */
+    BY_MERGE,   /* a sum of sums over the batch, added up in place */
+} node_making;
+
+typedef struct {
+    op_code op;
+    hs_extent extent;
+    hs_shape shape;
+    size_t count;
+    int inputs;
+    int32_t *input;
+    const op_attributes *attributes;
+    double number;   /* constants */
+    int32_t tape_id;
+    int32_t uses;    /* by other nodes */
+    bool output;
+    bool sums_batch; /* its value is complete only after all shards */
+    plan_stage stage;
+
+    node_making making;
+    int32_t host;
+    int32_t group_size;  /* nodes computed in the step of this one, itself included, */
+    int32_t group_first; /* and the first of them */
+    int32_t product;    /* the matmul whose step computes this node, or -1 */
+    int32_t sum;        /* number of the sum over the batch, or -1 */
+    place at;
+    place at_outside;    /* inputs of the batch: the caller's rows */
+    int32_t first, last; /* positions in the order of steps between which the value is needed */
+} plan_node;
+
+/* What a fused product applies to its result, and the node that stands for that result. */
+typedef struct {
+    int32_t bias, add, gate; /* nodes, or -1 */
+    hs_activation_kind act;
+} product_tail;
+
+typedef struct plan_step plan_step;
+typedef struct run_state run_state;
+
+/* An operand of an elementwise program. */
+typedef enum { OPERAND_VECTOR, OPERAND_SCALAR, OPERAND_EXPAND } operand_mode;
+enum { LOOP_DIMS = HS_MAX_RANK };
+
+typedef struct {
+    place at;
+    operand_mode mode;
+    size_t stride[2][LOOP_DIMS]; /* kept and summed dimensions; in elements */
+    size_t repeat;               /* OPERAND_EXPAND: lanes per element */
+} program_operand;
+
+typedef struct {
+    op_code op;
+    int order;
+    int result;     /* register */
+    int source[3];  /* >= 0: register; < 0: operand -1 - source */
+    unsigned scalars;
+} program_step;
+
+/* A group of elementwise nodes, run over blocks small enough for the first-level cache; and what
+ * is done with the result. The loops: over kept dimensions, blocks of the inner dimension (unless
+ * that one is summed), summed dimensions, and the program. */
+typedef struct {
+    int dims[2];               /* number of kept and of summed outer dimensions */
+    size_t length[2][LOOP_DIMS];
+    size_t inner;              /* length of the innermost dimension, padding included */
+    bool inner_lanes;          /* the innermost dimension is the lanes of the batch */
+    hs_extent lanes_extent;    /* of the iteration, if inner_lanes */
+    bool inner_summed;
+    bool inner_starts;         /* sums the lanes of each start point apart */
+    size_t out_stride[LOOP_DIMS]; /* kept dimensions */
+    int operands, steps, registers;
+    program_operand *operand;
+    program_step *step;
+    int result;                /* register or operand that holds the value: as program_step.source */
+} program;
+
+struct plan_step {
+    void (*run)(const plan_step *step, run_state *state);
+    const char *what;
+    int32_t node;
+    bool first_in_sum; /* begins a sum over the batch: overwrites in the first shard of a bin */
+    place out;
+    place in[3];
+    program *program;
+    size_t m, n, k;             /* matmul */
+    size_t outer, length, inner; /* ops along an axis: [outer][length][inner] */
+    product_tail tail;
+    place tail_in[3];           /* bias, add, gate */
+    double flops;               /* per lane */
+};
+
+/* A sum over the batch: its place in the block that every bin has. */
+typedef struct {
+    size_t count, offset;
+    void *into; /* where its total goes: the caller's memory, or the plan's */
+    bool begun;
+} batch_sum;
+
+typedef struct {
+    hs_var var;
+    int32_t node;
+    void *value;  /* [rows][count] */
+    bool owned;
+    bool is_sum;  /* its total is written to `value` directly */
+} plan_output;
+
+typedef struct {
+    int32_t tape_id;        /* of the leaf */
+    const void *data;       /* set by hs_plan_set(), or the tape's own */
+    const void *const *base; /* bound: where to look, unless data is set */
+    size_t offset;
+} outside_value;
+
+struct hs_plan {
+    hs_tape *tape;
+    hs_dtype dtype;
+    size_t element; /* bytes of a number */
+    hs_arena arena;
+    const elementwise_kernels *elementwise;
+    const batch_kernels *batch;
+
+    size_t starts, rows_per_start;
+    int threads;
+    bool trace;
+
+    plan_node *node;
+    product_tail *tail; /* per node, for those that are products */
+    int32_t nodes, capacity;
+    size_t nodes_live;
+
+    plan_output *output;
+    size_t outputs;
+    outside_value *outside;
+    int32_t outsides;
+
+    /* Layout. stride[e] is the distance between features of a value of extent e: 1 if there is one
+     * lane, else lanes padded to whole cache lines. */
+    size_t shard_starts, shards;
+    size_t stride[3];
+    size_t shard_bytes, scratch_offset, workspace_bytes, shared_bytes;
+    batch_sum *sum;
+    int32_t sums;
+    size_t sum_bytes;
+    int bins; /* groups of consecutive shards, each summed in order; bins are added in order */
+
+    plan_step *step[STAGE_COUNT];
+    int32_t steps[STAGE_COUNT];
+    int32_t step_capacity[STAGE_COUNT];
+    size_t scratch_bytes;
+
+    char *workspace; /* threads x workspace_bytes */
+    char *shared;
+    char *bin_sums;  /* (bins - 1) x sum_bytes */
+    char *totals;    /* sums that have no other place */
+    const void **outside_now;
+
+    char error[512];
+    bool ran;
+    bool found;
+    hs_nonfinite nonfinite;
+};
+
+struct run_state {
+    const hs_plan *plan;
+    const hs_run *run;
+    char *workspace;
+    char *scratch;
+    char *bin;         /* this bin's sums; NULL: the totals themselves */
+    bool first_shard;  /* of the bin */
+    size_t first[3];   /* number of the first start, row of the shard: by extent */
+    size_t lanes[3];   /* true lanes: 1, starts, rows */
+    int threads;       /* to use inside a step */
+};
+
+/* The passes; each returns false after failing the tape. */
+bool plan_build_graph(hs_plan *plan);
+bool plan_fuse(hs_plan *plan);
+bool plan_lay_out(hs_plan *plan, size_t shard_starts);
+bool plan_make_steps(hs_plan *plan);
+
+/* In plan_program.c: makes the program for an elementwise node or a sum, and runs it. */
+bool program_make(hs_plan *plan, plan_step *step);
+void program_run(const plan_step *step, run_state *state);
+size_t program_scratch(const hs_plan *plan, const program *p);
+
+/* Fails the tape with the place of a node. */
+bool plan_fail(hs_plan *plan, hs_status status, int32_t node, const char *format, ...)
+    HS_PRINTF(4, 5);
+bool plan_no_memory(hs_plan *plan);
+
+void *resolve(const run_state *state, place at);
+
+/* True for a node that nothing needs any more. */
+static inline bool is_unused(const plan_node *node)
+{
+    return node->uses == 0 && !node->output;
+}
+
+/* The node whose buffer holds the value of `id`, following views. */
+int32_t plan_owner(const hs_plan *plan, int32_t id);
+
+/* What a value of this extent costs per feature: lanes, padding included. */
+static inline size_t padded_lanes(const hs_plan *plan, hs_extent extent)
+{
+    return plan->stride[extent];
+}
+
+static inline bool is_elementwise(const plan_node *node)
+{
+    return op_table[node->op].kind == KIND_ELEMENTWISE || node->op == OP_broadcast;
+}
+
+#endif

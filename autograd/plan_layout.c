@@ -1,0 +1,193 @@
+/* Third pass: how the batch is cut into shards, and where each value is stored. */
+#include "plan_internal.h"
+
+#include <string.h>
+
+/* Lanes are padded to whole cache lines; a single lane is not padded, and then vectors run over
+ * features. */
+static size_t pad_lanes(const hs_plan *plan, size_t lanes)
+{
+    const size_t line = HS_ALIGN / plan->element;
+    return lanes == 1 ? 1 : (lanes + line - 1) / line * line;
+}
+
+/* ---- Lifetimes ---------------------------------------------------------------------------- */
+
+static void find_lifetimes(hs_plan *plan)
+{
+    for (int32_t id = 0; id < plan->nodes; id++)
+        plan->node[id].first = plan->node[id].last = id;
+    for (int32_t id = 0; id < plan->nodes; id++) {
+        const plan_node *node = &plan->node[id];
+        if (is_unused(node) || node->making == BY_VIEW || node->making == BY_OUTSIDE)
+            continue;
+        const int32_t position = node->making == BY_OTHER ? node->host : id;
+        for (int i = 0; i < node->inputs; i++) {
+            plan_node *x = &plan->node[plan_owner(plan, node->input[i])];
+            if (x->last < position)
+                x->last = position;
+        }
+    }
+    /* A view that is an output is stored where the view stands in the order. */
+    for (int32_t id = 0; id < plan->nodes; id++)
+        if (plan->node[id].output) {
+            plan_node *x = &plan->node[plan_owner(plan, id)];
+            if (x->last < id)
+                x->last = id;
+        }
+}
+
+/* ---- Memory of a shard ---------------------------------------------------------------------- */
+
+typedef struct {
+    size_t offset, end;
+    int32_t last;
+} live_block;
+
+/* Puts every value of the batch at the lowest offset that is free as long as it is needed. */
+static bool place_in_shard(hs_plan *plan)
+{
+    live_block *live = hs_alloc((size_t)(plan->nodes + 1) * sizeof *live);
+    if (!live)
+        return false;
+    int32_t blocks = 0; /* sorted by offset */
+    plan->shard_bytes = 0;
+    for (int32_t id = 0; id < plan->nodes; id++) {
+        plan_node *node = &plan->node[id];
+        if (is_unused(node) || node->making != BY_STEP || node->extent == HS_SHARED)
+            continue;
+        const size_t bytes =
+            hs_align_up(node->count * plan->stride[node->extent] * plan->element);
+        int32_t kept = 0;
+        for (int32_t i = 0; i < blocks; i++)
+            if (live[i].last >= id)
+                live[kept++] = live[i];
+        blocks = kept;
+        size_t offset = 0;
+        int32_t place_at = 0;
+        while (place_at < blocks && live[place_at].offset - offset < bytes)
+            offset = live[place_at++].end;
+        memmove(live + place_at + 1, live + place_at, (size_t)(blocks - place_at) * sizeof *live);
+        live[place_at] = (live_block){ offset, offset + bytes, node->last };
+        blocks++;
+        node->at = (place){ IN_SHARD, 0, offset };
+        if (plan->shard_bytes < offset + bytes)
+            plan->shard_bytes = offset + bytes;
+    }
+    hs_free(live);
+    return true;
+}
+
+/* ---- Values that are not of the batch ------------------------------------------------------- */
+
+static void place_shared(hs_plan *plan)
+{
+    plan->shared_bytes = 0;
+    for (int32_t id = 0; id < plan->nodes; id++) {
+        plan_node *node = &plan->node[id];
+        if (is_unused(node) || node->extent != HS_SHARED)
+            continue;
+        if (node->sum >= 0)
+            node->at = (place){ IN_SUM, node->sum, 0 };
+        else if (node->op == OP_constant || node->making == BY_STEP) {
+            node->at = (place){ IN_SHARED, 0, plan->shared_bytes };
+            plan->shared_bytes += hs_align_up(node->count * plan->element);
+        }
+    }
+}
+
+static void place_views(hs_plan *plan)
+{
+    for (int32_t id = 0; id < plan->nodes; id++) {
+        plan_node *node = &plan->node[id];
+        if (is_unused(node) || node->making != BY_VIEW)
+            continue;
+        const plan_node *host = &plan->node[node->host];
+        node->at = host->at;
+        if (node->op == OP_slice) {
+            size_t features = node->attributes->first;
+            for (int i = node->attributes->axis + 1; i < host->shape.rank; i++)
+                features *= host->shape.dim[i];
+            node->at.offset += features * plan->stride[node->extent] * plan->element;
+        }
+    }
+}
+
+static bool place_sums(hs_plan *plan)
+{
+    if (!plan->sum) {
+        plan->sum = hs_arena_alloc(&plan->arena, (size_t)(plan->sums + 1) * sizeof *plan->sum);
+        if (!plan->sum)
+            return false;
+        memset(plan->sum, 0, (size_t)(plan->sums + 1) * sizeof *plan->sum);
+    }
+    for (int32_t id = 0; id < plan->nodes; id++)
+        if (plan->node[id].sum >= 0 && !is_unused(&plan->node[id]))
+            plan->sum[plan->node[id].sum].count = plan->node[id].count;
+    plan->sum_bytes = 0;
+    for (int32_t i = 0; i < plan->sums; i++) {
+        plan->sum[i].offset = plan->sum_bytes;
+        plan->sum_bytes += hs_align_up(plan->sum[i].count * plan->element);
+    }
+    return true;
+}
+
+/* ---- The cut -------------------------------------------------------------------------------- */
+
+enum {
+    ROWS_WANTED = 256,          /* enough to fill the tiles of products */
+    ROWS_LEAST = 64,
+    CACHE_BYTES = 3 * 512 * 1024, /* of the second-level cache, for the values of a shard */
+    MOST_BINS = 8,
+    MOST_BIN_BYTES = 64 * 1024 * 1024,
+};
+
+static double padding_share(const hs_plan *plan, size_t rows)
+{
+    const size_t padded = pad_lanes(plan, rows);
+    return (double)(padded - rows) / (double)padded;
+}
+
+/* Start points in a shard. With many rows per start, one: values of the start are then plain
+ * vectors, the same for all lanes. The answer depends on the problem, never on the threads. */
+static size_t choose_shard_starts(const hs_plan *plan)
+{
+    const size_t n = plan->rows_per_start;
+    if (n == 1) {
+        const size_t shards = (plan->starts + ROWS_WANTED - 1) / ROWS_WANTED;
+        return (plan->starts + shards - 1) / shards;
+    }
+    size_t best = 1;
+    for (size_t starts = 1; starts <= plan->starts && starts * n <= 2 * ROWS_WANTED; starts++)
+        if (padding_share(plan, starts * n) + 0.05 < padding_share(plan, best * n))
+            best = starts;
+    return best;
+}
+
+static bool set_shards(hs_plan *plan, size_t shard_starts)
+{
+    plan->shard_starts = shard_starts < plan->starts ? shard_starts : plan->starts;
+    plan->shards = (plan->starts + plan->shard_starts - 1) / plan->shard_starts;
+    plan->stride[HS_SHARED] = 1;
+    plan->stride[HS_START] = pad_lanes(plan, plan->shard_starts);
+    plan->stride[HS_ROW] = pad_lanes(plan, plan->shard_starts * plan->rows_per_start);
+    return place_in_shard(plan);
+}
+
+bool plan_lay_out(hs_plan *plan, size_t shard_starts)
+{
+    find_lifetimes(plan);
+    bool ok = set_shards(plan, shard_starts ? shard_starts : choose_shard_starts(plan));
+    while (ok && !shard_starts && plan->shard_starts > 1 && plan->shard_bytes > CACHE_BYTES &&
+           (plan->shard_starts + 1) / 2 * plan->rows_per_start >= ROWS_LEAST)
+        ok = set_shards(plan, (plan->shard_starts + 1) / 2);
+    if (!ok || !place_sums(plan))
+        return plan_no_memory(plan);
+    place_shared(plan);
+    place_views(plan);
+    size_t bins = plan->shards < MOST_BINS ? plan->shards : MOST_BINS;
+    while (bins > 2 && plan->sum_bytes > MOST_BIN_BYTES / bins)
+        bins /= 2;
+    plan->bins = (int)bins;
+    return true;
+}

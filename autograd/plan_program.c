@@ -1,0 +1,521 @@
+/* Elementwise groups: one pass over memory for a chain of ops, and for a sum at its end. */
+#include "plan_internal.h"
+
+#include <string.h>
+
+enum { MAX_OPERANDS = 64, MAX_REGISTERS = 48, BLOCK_BYTES = 4096 };
+
+/* ---- Making --------------------------------------------------------------------------------- */
+
+/* While a program is made, its loops are a list of dimensions, outermost first; the lanes of the
+ * batch, if there are several, are the last. */
+typedef struct {
+    int dims;
+    size_t length[LOOP_DIMS + 1];
+    size_t stride[MAX_OPERANDS][LOOP_DIMS + 1];
+    size_t out[LOOP_DIMS + 1];
+    bool summed[LOOP_DIMS + 1];
+    bool fixed_lanes; /* the lanes must stay a dimension of their own */
+} loop_nest;
+
+typedef struct {
+    hs_plan *plan;
+    const plan_node *space;
+    bool lanes; /* several lanes */
+    int32_t operand_node[MAX_OPERANDS];
+    operand_mode mode[MAX_OPERANDS];
+    int operands;
+    loop_nest nest;
+    program_step step[MAX_REGISTERS + 1];
+    int32_t step_node[MAX_REGISTERS + 1];
+    int steps;
+} maker;
+
+/* Distances in elements between neighbours along the dimensions of `space`, for a value of `shape`
+ * that broadcasts to it. */
+static void feature_strides(const hs_shape *space, const hs_shape *shape, size_t unit,
+                            size_t *stride)
+{
+    const int shift = space->rank - shape->rank;
+    for (int i = space->rank - 1; i >= 0; i--) {
+        const size_t length = i >= shift ? shape->dim[i - shift] : 1;
+        stride[i] = length == 1 ? 0 : unit;
+        unit *= length;
+    }
+}
+
+static operand_mode lane_mode(const maker *m, hs_extent extent)
+{
+    const hs_plan *plan = m->plan;
+    if (extent == m->space->extent || (extent == HS_START && plan->rows_per_start == 1))
+        return OPERAND_VECTOR;
+    return plan->stride[extent] == 1 ? OPERAND_SCALAR : OPERAND_EXPAND;
+}
+
+/* The operand number of a stored node; -1 if there are too many. */
+static int operand_of(maker *m, int32_t id)
+{
+    for (int i = 0; i < m->operands; i++)
+        if (m->operand_node[i] == id)
+            return i;
+    if (m->operands == MAX_OPERANDS)
+        return -1;
+    const plan_node *node = &m->plan->node[id];
+    const int k = m->operands++, lanes = m->space->shape.rank;
+    m->operand_node[k] = id;
+    m->mode[k] = m->lanes ? lane_mode(m, node->extent) : OPERAND_VECTOR;
+    feature_strides(&m->space->shape, &node->shape, m->plan->stride[node->extent],
+                    m->nest.stride[k]);
+    if (m->lanes) {
+        m->nest.stride[k][lanes] = m->mode[k] == OPERAND_VECTOR;
+        m->nest.fixed_lanes = m->nest.fixed_lanes || m->mode[k] == OPERAND_EXPAND;
+    }
+    return k;
+}
+
+static int add_step(maker *m, op_code op, int order, int32_t node)
+{
+    if (m->steps > MAX_REGISTERS)
+        return -1;
+    m->step[m->steps] = (program_step){ .op = op, .order = order };
+    m->step_node[m->steps] = node;
+    return m->steps++;
+}
+
+/* Where the value of a node comes from: step s as s, operand k as -1 - k. */
+static int source_of(maker *m, int32_t id)
+{
+    for (int s = 0; s < m->steps; s++)
+        if (m->step_node[s] == id)
+            return s;
+    return -1 - operand_of(m, id);
+}
+
+static void drop_dimension(maker *m, int at)
+{
+    loop_nest *nest = &m->nest;
+    nest->dims--;
+    for (int d = at; d < nest->dims; d++) {
+        nest->length[d] = nest->length[d + 1];
+        nest->out[d] = nest->out[d + 1];
+        nest->summed[d] = nest->summed[d + 1];
+        for (int k = 0; k < m->operands; k++)
+            nest->stride[k][d] = nest->stride[k][d + 1];
+    }
+}
+
+/* True if dimension d and the next are walked as one by every operand. */
+static bool mergeable(const maker *m, int d)
+{
+    const loop_nest *nest = &m->nest;
+    if (nest->summed[d] != nest->summed[d + 1])
+        return false;
+    if (m->lanes && d + 1 == nest->dims - 1 && (nest->fixed_lanes || nest->summed[d + 1]))
+        return false;
+    const size_t length = nest->length[d + 1];
+    if (nest->out[d] != nest->out[d + 1] * length)
+        return false;
+    for (int k = 0; k < m->operands; k++)
+        if (nest->stride[k][d] != nest->stride[k][d + 1] * length)
+            return false;
+    return true;
+}
+
+static void simplify_loops(maker *m)
+{
+    loop_nest *nest = &m->nest;
+    const int lanes = m->lanes ? 1 : 0;
+    for (int d = nest->dims - 1 - lanes; d >= 0; d--)
+        if (nest->length[d] == 1)
+            drop_dimension(m, d);
+    for (int d = nest->dims - 2; d >= 0; d--)
+        if (mergeable(m, d)) {
+            nest->length[d + 1] *= nest->length[d];
+            drop_dimension(m, d);
+        }
+}
+
+/* Lets results share registers: one is free again after its last use. */
+static int assign_registers(maker *m, int *result)
+{
+    int last_use[MAX_REGISTERS + 1], held[MAX_REGISTERS + 1], registers = 0;
+    bool taken[MAX_REGISTERS + 1] = { false };
+    for (int s = 0; s < m->steps; s++) {
+        last_use[s] = s;
+        for (int i = 0; i < 3; i++)
+            if (m->step[s].source[i] >= 0 && i < op_table[m->step[s].op].arity)
+                last_use[m->step[s].source[i]] = s;
+    }
+    if (*result >= 0)
+        last_use[*result] = m->steps;
+    for (int s = 0; s < m->steps; s++) {
+        program_step *step = &m->step[s];
+        int sources[3];
+        memcpy(sources, step->source, sizeof sources);
+        int r = 0;
+        while (taken[r])
+            r++;
+        taken[r] = true;
+        held[s] = step->result = r;
+        registers = r + 1 > registers ? r + 1 : registers;
+        for (int i = 0; i < op_table[step->op].arity; i++)
+            if (sources[i] >= 0) {
+                step->source[i] = held[sources[i]];
+                if (last_use[sources[i]] == s)
+                    taken[held[sources[i]]] = false;
+            }
+        if (last_use[s] == s)
+            taken[r] = false;
+    }
+    if (*result >= 0)
+        *result = held[*result];
+    return registers;
+}
+
+/* The steps of the group of `root`, in the order of the tape. */
+static bool collect_steps(maker *m, int32_t root)
+{
+    const hs_plan *plan = m->plan;
+    for (int32_t id = plan->node[root].group_first; id <= root; id++) {
+        const plan_node *node = &plan->node[id];
+        const bool member = (id == root && node->op != OP_sum_to) ||
+                            (node->making == BY_OTHER && node->host == root && id != root);
+        if (!member)
+            continue;
+        const op_code op = node->op == OP_broadcast ? OP_copy : node->op;
+        int source[3] = { 0, 0, 0 };
+        for (int i = 0; i < node->inputs; i++)
+            source[i] = source_of(m, node->input[i]);
+        const int s = add_step(m, op, node->attributes ? node->attributes->order : 0, id);
+        if (s < 0)
+            return false;
+        memcpy(m->step[s].source, source, sizeof source);
+    }
+    return true;
+}
+
+/* Copies what was collected into the plan. */
+static program *keep_program(maker *m, const plan_node *root, int result)
+{
+    hs_plan *plan = m->plan;
+    loop_nest *nest = &m->nest;
+    program *p = hs_arena_alloc(&plan->arena, sizeof *p);
+    program_operand *operand =
+        hs_arena_alloc(&plan->arena, (size_t)(m->operands + 1) * sizeof *operand);
+    program_step *step = hs_arena_alloc(&plan->arena, (size_t)(m->steps + 1) * sizeof *step);
+    if (!p || !operand || !step)
+        return NULL;
+    memset(p, 0, sizeof *p);
+    const int inner = nest->dims - 1;
+    p->inner = inner >= 0 ? nest->length[inner] : 1;
+    p->inner_lanes = m->lanes && inner >= 0;
+    p->lanes_extent = m->space->extent;
+    p->inner_summed = inner >= 0 && nest->summed[inner];
+    p->inner_starts = p->inner_lanes && p->inner_summed && root->extent == HS_START &&
+                      plan->stride[HS_START] > 1;
+    for (int k = 0; k < m->operands; k++) {
+        const plan_node *node = &plan->node[m->operand_node[k]];
+        operand[k] = (program_operand){ .at = node->at, .mode = m->mode[k],
+                                        .repeat = plan->rows_per_start };
+        if (!m->lanes)
+            operand[k].mode =
+                inner < 0 || nest->stride[k][inner] ? OPERAND_VECTOR : OPERAND_SCALAR;
+        else if (p->inner_lanes && nest->stride[k][inner] == 0 && operand[k].mode == OPERAND_VECTOR)
+            operand[k].mode = OPERAND_SCALAR;
+    }
+    for (int d = 0; d < inner; d++) {
+        const int kind = nest->summed[d] ? 1 : 0, at = p->dims[kind]++;
+        p->length[kind][at] = nest->length[d];
+        if (!kind)
+            p->out_stride[at] = nest->out[d];
+        for (int k = 0; k < m->operands; k++)
+            operand[k].stride[kind][at] = nest->stride[k][d];
+    }
+    /* A sum needs its value in a vector. */
+    if (result < 0 && operand[-1 - result].mode != OPERAND_VECTOR) {
+        m->step[m->steps] = (program_step){ .op = OP_copy, .source = { result, 0, 0 } };
+        result = m->steps++;
+    }
+    p->registers = assign_registers(m, &result);
+    p->operands = m->operands;
+    p->steps = m->steps;
+    p->operand = operand;
+    p->step = step;
+    p->result = result;
+    memcpy(step, m->step, (size_t)m->steps * sizeof *step);
+    for (int s = 0; s < m->steps; s++)
+        for (int i = 0; i < op_table[step[s].op].arity; i++)
+            if (step[s].source[i] < 0 && operand[-1 - step[s].source[i]].mode == OPERAND_SCALAR)
+                step[s].scalars |= 1u << i;
+    return p;
+}
+
+bool program_make(hs_plan *plan, plan_step *step)
+{
+    const plan_node *root = &plan->node[step->node];
+    const bool sums = root->op == OP_sum_to;
+    maker *m = hs_alloc_zero(1, sizeof *m);
+    if (!m)
+        return plan_no_memory(plan);
+    m->plan = plan;
+    m->space = sums ? &plan->node[root->input[0]] : root;
+    m->lanes = plan->stride[m->space->extent] > 1;
+    loop_nest *nest = &m->nest;
+    const hs_shape *shape = &m->space->shape;
+    nest->dims = shape->rank + (m->lanes ? 1 : 0);
+    for (int d = 0; d < shape->rank; d++)
+        nest->length[d] = shape->dim[d];
+    feature_strides(shape, &root->shape, plan->stride[root->extent], nest->out);
+    for (int d = 0; sums && d < shape->rank; d++)
+        nest->summed[d] = nest->out[d] == 0 && shape->dim[d] > 1;
+    if (m->lanes) {
+        const int d = shape->rank;
+        const bool keeps = root->extent == m->space->extent ||
+                           (root->extent == HS_START && plan->rows_per_start == 1);
+        nest->length[d] = plan->stride[m->space->extent];
+        nest->out[d] = keeps;
+        nest->summed[d] = !keeps;
+    }
+    bool ok = collect_steps(m, step->node);
+    const int result = ok ? (sums ? source_of(m, root->input[0]) : m->steps - 1) : 0;
+    if (ok) {
+        simplify_loops(m);
+        step->program = keep_program(m, root, result);
+    }
+    hs_free(m);
+    if (!ok || !step->program)
+        return plan_no_memory(plan);
+    step->run = program_run;
+    step->out = root->at;
+    const size_t scratch = program_scratch(plan, step->program);
+    if (plan->scratch_bytes < scratch)
+        plan->scratch_bytes = scratch;
+    return true;
+}
+
+/* ---- Running -------------------------------------------------------------------------------- */
+
+/* Scratch: registers, a sum and its error, a joined block, expanded operands, a vector for each operand's tail, and
+ * a sum for each start point. */
+size_t program_scratch(const hs_plan *plan, const program *p)
+{
+    return (size_t)(p->registers + 3 + p->operands) * BLOCK_BYTES +
+           (size_t)p->operands * HS_ALIGN +
+           (p->inner_starts ? hs_align_up(plan->shard_starts * sizeof(double)) : 0);
+}
+
+typedef struct {
+    const program *p;
+    const hs_plan *plan;
+    char *registers, *sum, *error, *joined, *expanded, *tails;
+    const char *base[MAX_OPERANDS]; /* of the operands */
+    const char *now[MAX_OPERANDS];  /* at the present outer indices */
+} runner;
+
+/* Runs the steps for n numbers, a whole number of vectors. Operands are read at `at`; the last
+ * result goes to `result` unless that is NULL. Returns where the result is. */
+static const char *run_steps(const runner *r, size_t n, const char *const *at, size_t offset,
+                             char *result)
+{
+    const program *p = r->p;
+    for (int s = 0; s < p->steps; s++) {
+        const program_step *step = &p->step[s];
+        const void *source[3] = { NULL, NULL, NULL };
+        const int arity = op_table[step->op].arity;
+        for (int i = 0; i < arity; i++)
+            source[i] = step->source[i] >= 0
+                            ? r->registers + (size_t)step->source[i] * BLOCK_BYTES + offset
+                            : at[-1 - step->source[i]];
+        char *to = s == p->steps - 1 && result
+                       ? result
+                       : r->registers + (size_t)step->result * BLOCK_BYTES + offset;
+        r->plan->elementwise->op[step->op](n, to, source[0], source[1], source[2], step->scalars,
+                                           step->order);
+    }
+    if (p->result < 0)
+        return at[-1 - p->result];
+    return p->steps && result ? result
+                              : r->registers + (size_t)p->result * BLOCK_BYTES + offset;
+}
+
+/* Computes numbers first .. first+n-1 of the inner dimension. If `out` is given they are stored
+ * there; the result is also where the return value points, readable up to whole vectors. */
+static const char *run_block(runner *r, size_t first, size_t n, char *out)
+{
+    const program *p = r->p;
+    const hs_plan *plan = r->plan;
+    const size_t element = plan->element, lanes = plan->elementwise->lanes;
+    const char *at[MAX_OPERANDS];
+    for (int k = 0; k < p->operands; k++) {
+        const program_operand *operand = &p->operand[k];
+        at[k] = r->now[k];
+        if (operand->mode == OPERAND_VECTOR)
+            at[k] += first * element;
+        if (operand->mode == OPERAND_EXPAND) {
+            char *wide = r->expanded + (size_t)k * BLOCK_BYTES;
+            plan->batch->expand(first, n, wide, r->now[k], operand->repeat);
+            at[k] = wide;
+        }
+    }
+    const size_t whole = n / lanes * lanes, rest = n - whole;
+    if (rest == 0)
+        return run_steps(r, n, at, 0, out);
+    const char *result = whole ? run_steps(r, whole, at, 0, out) : NULL;
+    /* What is left does not fill a vector: it goes through copies that do. */
+    for (int k = 0; k < p->operands; k++)
+        if (p->operand[k].mode != OPERAND_SCALAR) {
+            char *tail = r->tails + (size_t)k * HS_ALIGN;
+            memcpy(tail, at[k] + whole * element, rest * element);
+            at[k] = tail;
+        }
+    const char *tail = run_steps(r, lanes, at, whole * element, NULL);
+    if (out) {
+        memcpy(out + whole * element, tail, rest * element);
+        return out;
+    }
+    if (p->result >= 0)
+        return tail - whole * element; /* both parts are in one register */
+    /* The value is an operand itself: put its two parts together. */
+    if (whole)
+        memcpy(r->joined, result, whole * element);
+    memcpy(r->joined + whole * element, tail, lanes * element);
+    return r->joined;
+}
+
+/* Advances a mixed-radix counter; false after the last. */
+static bool next_index(int dims, const size_t *length, size_t *index)
+{
+    for (int d = dims - 1; d >= 0; d--) {
+        if (++index[d] < length[d])
+            return true;
+        index[d] = 0;
+    }
+    return false;
+}
+
+static void seek(runner *r, const size_t *kept, const size_t *summed)
+{
+    for (int k = 0; k < r->p->operands; k++) {
+        const program_operand *operand = &r->p->operand[k];
+        size_t offset = 0;
+        for (int d = 0; d < r->p->dims[0]; d++)
+            offset += kept[d] * operand->stride[0][d];
+        for (int d = 0; d < r->p->dims[1]; d++)
+            offset += summed[d] * operand->stride[1][d];
+        r->now[k] = r->base[k] + offset * r->plan->element;
+    }
+}
+
+/* The inner dimension is kept: block by block, sums what there is to sum, and stores. */
+static void run_kept(runner *r, const size_t *kept, char *out, bool add)
+{
+    const program *p = r->p;
+    const batch_kernels *batch = r->plan->batch;
+    const size_t element = r->plan->element, lanes = r->plan->elementwise->lanes;
+    const size_t block = BLOCK_BYTES / element;
+    size_t summed[LOOP_DIMS] = { 0 };
+    if (!p->dims[1])
+        seek(r, kept, summed);
+    for (size_t first = 0; first < p->inner; first += block) {
+        const size_t n = p->inner - first < block ? p->inner - first : block;
+        char *to = out + first * element;
+        if (!p->dims[1]) {
+            const char *result = run_block(r, first, n, add || p->steps == 0 ? NULL : to);
+            if (add)
+                batch->add(n, to, result);
+            else if (p->steps == 0)
+                memcpy(to, result, n * element);
+            continue;
+        }
+        const size_t padded = (n + lanes - 1) / lanes * lanes;
+        memset(r->sum, 0, padded * element);
+        memset(r->error, 0, padded * element);
+        do {
+            seek(r, kept, summed);
+            batch->add_compensated(padded, r->sum, r->error, run_block(r, first, n, NULL));
+        } while (next_index(p->dims[1], p->length[1], summed));
+        if (add)
+            batch->add(n, to, r->sum);
+        else
+            memcpy(to, r->sum, n * element);
+    }
+}
+
+/* The inner dimension is summed, up to its true length. */
+static void run_summed(runner *r, const size_t *kept, char *out, size_t length, bool add)
+{
+    const program *p = r->p;
+    const batch_kernels *batch = r->plan->batch;
+    const size_t block = BLOCK_BYTES / r->plan->element;
+    size_t summed[LOOP_DIMS] = { 0 };
+    double total = add ? batch->get(out, 0) : 0;
+    do {
+        seek(r, kept, summed);
+        for (size_t first = 0; first < length; first += block) {
+            const size_t left = p->inner - first, n = left < block ? left : block;
+            const char *result = run_block(r, first, n, NULL);
+            total += batch->sum(length - first < n ? length - first : n, result);
+        }
+    } while (next_index(p->dims[1], p->length[1], summed));
+    batch->put(out, 0, total);
+}
+
+/* Lanes are summed for each start point apart: `repeat` lanes each. */
+static void run_starts(runner *r, const size_t *kept, char *out, size_t length, double *totals)
+{
+    const program *p = r->p;
+    const batch_kernels *batch = r->plan->batch;
+    const size_t element = r->plan->element, block = BLOCK_BYTES / element;
+    const size_t repeat = r->plan->rows_per_start, starts = length / repeat;
+    size_t summed[LOOP_DIMS] = { 0 };
+    for (size_t i = 0; i < starts; i++)
+        totals[i] = 0;
+    do {
+        seek(r, kept, summed);
+        for (size_t first = 0; first < length; first += block) {
+            const size_t left = p->inner - first, n = left < block ? left : block;
+            const char *result = run_block(r, first, n, NULL);
+            const size_t end = first + n < length ? first + n : length;
+            for (size_t lane = first; lane < end;) {
+                const size_t start = lane / repeat, until = (start + 1) * repeat;
+                const size_t stop = until < end ? until : end;
+                totals[start] += batch->sum(stop - lane, result + (lane - first) * element);
+                lane = stop;
+            }
+        }
+    } while (next_index(p->dims[1], p->length[1], summed));
+    for (size_t i = 0; i < starts; i++)
+        batch->put(out, i, totals[i]);
+}
+
+void program_run(const plan_step *step, run_state *state)
+{
+    const program *p = step->program;
+    const hs_plan *plan = state->plan;
+    runner r = { .p = p, .plan = plan };
+    r.registers = state->scratch;
+    r.sum = r.registers + (size_t)p->registers * BLOCK_BYTES;
+    r.error = r.sum + BLOCK_BYTES;
+    r.joined = r.error + BLOCK_BYTES;
+    r.expanded = r.joined + BLOCK_BYTES;
+    r.tails = r.expanded + (size_t)p->operands * BLOCK_BYTES;
+    for (int k = 0; k < p->operands; k++)
+        r.base[k] = resolve(state, p->operand[k].at);
+    char *const out = resolve(state, step->out);
+    const bool add = step->out.kind == IN_SUM && !(step->first_in_sum && state->first_shard);
+    const size_t length = p->inner_lanes ? state->lanes[p->lanes_extent] : p->inner;
+    size_t kept[LOOP_DIMS] = { 0 };
+    do {
+        size_t offset = 0;
+        for (int d = 0; d < p->dims[0]; d++)
+            offset += kept[d] * p->out_stride[d];
+        char *to = out + offset * plan->element;
+        if (p->inner_starts)
+            run_starts(&r, kept, to, length,
+                       (double *)(void *)(r.tails + (size_t)p->operands * HS_ALIGN));
+        else if (p->inner_summed)
+            run_summed(&r, kept, to, length, add);
+        else
+            run_kept(&r, kept, to, add);
+    } while (next_index(p->dims[0], p->length[0], kept));
+}

@@ -1,0 +1,363 @@
+/* Plans: making them from their passes, and running them. */
+#include "plan_internal.h"
+
+#include <hastings/tensor/threads.h>
+
+#include <math.h>
+#include <string.h>
+
+/* ---- Making --------------------------------------------------------------------------------- */
+
+static bool set_batch(hs_plan *plan, const hs_plan_options *options)
+{
+    plan->starts = options->starts ? options->starts : 1;
+    plan->rows_per_start = options->rows_per_start ? options->rows_per_start : 1;
+    plan->trace = options->trace;
+    plan->threads = options->threads > 0 ? options->threads : hs_threads_default();
+    size_t rows;
+    if (!hs_size_mul(plan->starts, plan->rows_per_start, &rows) || rows > UINT32_MAX) {
+        hs_tape_fail(plan->tape, HS_EOVERFLOW, "hs_plan_new",
+                     "%zu starts of %zu rows each are more than %lu rows", plan->starts,
+                     plan->rows_per_start, (unsigned long)UINT32_MAX);
+        return false;
+    }
+    return true;
+}
+
+/* Number of values of an extent in the batch. */
+static size_t batch_count(const hs_plan *plan, hs_extent extent)
+{
+    return extent == HS_SHARED ? 1
+                               : plan->starts * (extent == HS_ROW ? plan->rows_per_start : 1);
+}
+
+static bool allocate_outputs(hs_plan *plan, void *const *into)
+{
+    for (size_t i = 0; i < plan->outputs; i++) {
+        plan_output *output = &plan->output[i];
+        const plan_node *node = &plan->node[output->node];
+        size_t numbers;
+        if (into && into[i] && node->extent != HS_SHARED)
+            return plan_fail(plan, HS_EEXTENT, output->node,
+                             "only a shared output can be written into the caller's memory, and "
+                             "output %zu has extent %s",
+                             i, hs_extent_name(node->extent));
+        output->value = into ? into[i] : NULL;
+        output->owned = !output->value;
+        if (output->owned) {
+            if (!hs_size_mul(node->count, batch_count(plan, node->extent), &numbers) ||
+                !(output->value = hs_alloc_zero(numbers, plan->element)))
+                return plan_no_memory(plan);
+        }
+        /* A sum over the batch can be totalled where it is wanted. */
+        if (node->sum >= 0 && !plan->sum[node->sum].into &&
+            node->count == plan->sum[node->sum].count) {
+            plan->sum[node->sum].into = output->value;
+            output->is_sum = true;
+        }
+    }
+    return true;
+}
+
+static bool allocate_workspaces(hs_plan *plan)
+{
+    plan->scratch_offset = hs_align_up(plan->shard_bytes);
+    plan->workspace_bytes = plan->scratch_offset + hs_align_up(plan->scratch_bytes) + HS_ALIGN;
+    if (plan->threads > plan->bins && plan->bins > 1)
+        plan->threads = plan->bins;
+    const size_t workspaces = plan->bins > 1 ? (size_t)plan->threads : 1;
+    plan->workspace = hs_alloc_zero(workspaces, plan->workspace_bytes);
+    plan->shared = hs_alloc_zero(1, plan->shared_bytes + HS_ALIGN);
+    plan->totals = hs_alloc_zero(1, plan->sum_bytes + HS_ALIGN);
+    plan->bin_sums = hs_alloc_zero((size_t)plan->bins, plan->sum_bytes + HS_ALIGN);
+    if (!plan->workspace || !plan->shared || !plan->totals || !plan->bin_sums)
+        return plan_no_memory(plan);
+    for (int32_t i = 0; i < plan->sums; i++)
+        if (!plan->sum[i].into)
+            plan->sum[i].into = plan->totals + plan->sum[i].offset;
+    for (int32_t id = 0; id < plan->nodes; id++)
+        if (plan->node[id].op == OP_constant && !is_unused(&plan->node[id]))
+            plan->batch->put(plan->shared + plan->node[id].at.offset, 0, plan->node[id].number);
+    return true;
+}
+
+static bool check_outputs(const hs_var *outputs, size_t n)
+{
+    if (n == 0 || !outputs[0].tape)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (!inputs_ok((hs_var[]){ outputs[0], outputs[i] }, 2, "plan", "hs_plan_new"))
+            return false;
+    return true;
+}
+
+hs_status hs_plan_new(hs_plan **plan_, const hs_var *outputs, size_t n,
+                      const hs_plan_options *options)
+{
+    *plan_ = NULL;
+    if (!check_outputs(outputs, n))
+        return n && outputs[0].tape && outputs[0].tape->status ? outputs[0].tape->status
+                                                               : HS_EINVAL;
+    hs_tape *tape = outputs[0].tape;
+    hs_plan *plan = hs_alloc_zero(1, sizeof *plan);
+    if (!plan) {
+        hs_tape_fail(tape, HS_ENOMEM, "hs_plan_new", "out of memory");
+        return HS_ENOMEM;
+    }
+    plan->tape = tape;
+    plan->dtype = tape->dtype;
+    plan->element = hs_dtype_size(tape->dtype);
+    plan->elementwise = elementwise_for(tape->dtype);
+    plan->batch = batch_for(tape->dtype);
+    plan->output = hs_alloc_zero(n, sizeof *plan->output);
+    bool ok = plan->output ? set_batch(plan, options) : plan_no_memory(plan);
+    if (plan->output) {
+        plan->outputs = n;
+        for (size_t i = 0; i < n; i++)
+            plan->output[i].var = outputs[i];
+    }
+    ok = ok && plan_build_graph(plan) && plan_fuse(plan) &&
+         plan_lay_out(plan, options->shard_starts) && plan_make_steps(plan) &&
+         allocate_outputs(plan, options->into) && allocate_workspaces(plan);
+    if (!ok) {
+        hs_plan_free(plan);
+        return tape->status;
+    }
+    *plan_ = plan;
+    return HS_OK;
+}
+
+void hs_plan_free(hs_plan *plan)
+{
+    if (!plan)
+        return;
+    for (size_t i = 0; i < plan->outputs; i++)
+        if (plan->output[i].owned)
+            hs_free(plan->output[i].value);
+    hs_free(plan->output);
+    hs_free(plan->node);
+    for (int stage = 0; stage < STAGE_COUNT; stage++)
+        hs_free(plan->step[stage]);
+    hs_free(plan->workspace);
+    hs_free(plan->shared);
+    hs_free(plan->totals);
+    hs_free(plan->bin_sums);
+    hs_arena_free(&plan->arena);
+    hs_free(plan);
+}
+
+/* ---- Running -------------------------------------------------------------------------------- */
+
+void *resolve(const run_state *state, place at)
+{
+    const hs_plan *plan = state->plan;
+    switch (at.kind) {
+    case IN_SHARD:
+        return state->workspace + at.offset;
+    case IN_SHARED:
+        return plan->shared + at.offset;
+    case IN_SUM:
+        if (state->bin)
+            return state->bin + plan->sum[at.index].offset + at.offset;
+        return (char *)plan->sum[at.index].into + at.offset;
+    case IN_OUTSIDE:
+    default:
+        return (char *)(uintptr_t)plan->outside_now[at.index] + at.offset;
+    }
+}
+
+void hs_plan_set(hs_plan *plan, hs_var input, const void *data)
+{
+    for (int32_t i = 0; plan && i < plan->outsides; i++)
+        if (input.tape == plan->tape && plan->outside[i].tape_id == input.id)
+            plan->outside[i].data = data;
+}
+
+static bool find_outsides(hs_plan *plan)
+{
+    for (int32_t i = 0; i < plan->outsides; i++) {
+        const outside_value *value = &plan->outside[i];
+        plan->outside_now[i] = value->data;
+        if (!value->data && value->base && *value->base)
+            plan->outside_now[i] = (const char *)*value->base + value->offset;
+        if (!plan->outside_now[i]) {
+            char text[VAR_TEXT];
+            snprintf(plan->error, sizeof plan->error,
+                     "%s: input %s has no data: call hs_plan_set() before hs_plan_run()",
+                     plan->tape->node[value->tape_id].at,
+                     var_text((hs_var){ plan->tape, value->tape_id }, text));
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Looks for the first non-finite number in what a step made; the first found is kept. */
+static void inspect(hs_plan *plan, const run_state *state, const plan_step *step)
+{
+    const plan_node *node = &plan->node[step->node];
+    if (plan->found || step->out.kind == IN_OUTSIDE || node->sums_batch)
+        return;
+    const size_t lanes = state->lanes[node->extent], stride = plan->stride[node->extent];
+    const void *value = resolve(state, step->out);
+    for (size_t lane = 0; lane < lanes; lane++)
+        for (size_t i = 0; i < node->count; i++) {
+            const double x = plan->batch->get(value, i * stride + lane);
+            if (isfinite(x))
+                continue;
+            const tape_node *where = &plan->tape->node[node->tape_id];
+            plan->found = true;
+            plan->nonfinite = (hs_nonfinite){
+                .node = { plan->tape, node->tape_id }, .op = op_table[node->op].name,
+                .name = where->name ? where->name : "", .at = where->at,
+                .row = state->first[node->extent] + lane, .coordinate = i, .value = x,
+            };
+            return;
+        }
+}
+
+static void run_stage(hs_plan *plan, plan_stage stage, run_state *state)
+{
+    for (int32_t i = 0; i < plan->steps[stage]; i++) {
+        const plan_step *step = &plan->step[stage][i];
+        step->run(step, state);
+        if (plan->trace)
+            inspect(plan, state, step);
+    }
+}
+
+typedef struct {
+    hs_plan *plan;
+    const hs_run *run;
+    int threads;
+} run_request;
+
+/* Runs the shards of one bin, in order, into the bin's sums. */
+static void run_bin(int bin, void *context)
+{
+    const run_request *request = context;
+    hs_plan *plan = request->plan;
+    const size_t worker = plan->bins > 1 ? (size_t)hs_thread_index() : 0;
+    run_state state = { .plan = plan, .run = request->run, .threads = request->threads };
+    state.workspace = plan->workspace + worker * plan->workspace_bytes;
+    state.scratch = state.workspace + plan->scratch_offset;
+    state.bin = bin ? plan->bin_sums + (size_t)bin * plan->sum_bytes : NULL;
+    state.first_shard = true;
+    state.lanes[HS_SHARED] = 1;
+    const size_t first = plan->shards * (size_t)bin / (size_t)plan->bins;
+    const size_t end = plan->shards * ((size_t)bin + 1) / (size_t)plan->bins;
+    for (size_t shard = first; shard < end; shard++) {
+        const size_t start = shard * plan->shard_starts;
+        const size_t left = plan->starts - start;
+        const size_t starts = left < plan->shard_starts ? left : plan->shard_starts;
+        state.first[HS_START] = start;
+        state.first[HS_ROW] = start * plan->rows_per_start;
+        state.lanes[HS_START] = starts;
+        state.lanes[HS_ROW] = starts * plan->rows_per_start;
+        run_stage(plan, STAGE_SHARD, &state);
+        state.first_shard = false;
+    }
+}
+
+enum { TOTAL_BLOCK = 16384 }; /* numbers added up by one thread at a time */
+
+/* Adds block `block` of all sums, seen as one row of numbers, over the bins. */
+static void add_bins(int block, void *context)
+{
+    const run_request *request = context;
+    const hs_plan *plan = request->plan;
+    const size_t element = plan->element;
+    const size_t from = (size_t)block * TOTAL_BLOCK * element;
+    const size_t until = from + TOTAL_BLOCK * element;
+    for (int32_t i = 0; i < plan->sums; i++) {
+        const size_t offset = plan->sum[i].offset, end = offset + plan->sum[i].count * element;
+        const size_t lo = from > offset ? from : offset, hi = until < end ? until : end;
+        for (int bin = 1; lo < hi && bin < plan->bins; bin++)
+            plan->batch->add((hi - lo) / element, (char *)plan->sum[i].into + (lo - offset),
+                             plan->bin_sums + (size_t)bin * plan->sum_bytes + lo);
+    }
+}
+
+static void copy_outputs(hs_plan *plan, const run_state *state)
+{
+    for (size_t i = 0; i < plan->outputs; i++) {
+        const plan_output *output = &plan->output[i];
+        const plan_node *node = &plan->node[output->node];
+        if (node->extent == HS_SHARED && !output->is_sum)
+            memcpy(output->value, resolve(state, node->at), node->count * plan->element);
+    }
+}
+
+hs_status hs_plan_run(hs_plan *plan, const hs_run *run)
+{
+    plan->error[0] = '\0';
+    plan->found = false;
+    if (!find_outsides(plan))
+        return HS_EINVAL;
+    const bool inside = plan->bins == 1; /* one bin: threads work inside of steps */
+    run_request request = { plan, run, inside ? plan->threads : 1 };
+    run_state state = { .plan = plan, .run = run, .threads = plan->threads,
+                        .lanes = { 1, 0, 0 } };
+    state.workspace = plan->workspace;
+    state.scratch = plan->workspace + plan->scratch_offset;
+    state.first_shard = true;
+    run_stage(plan, STAGE_BEFORE, &state);
+    if (plan->steps[STAGE_SHARD]) {
+        /* A traced run looks at shards in order, so that the first bad row is the first. */
+        hs_parallel_for(inside || plan->trace ? 1 : plan->threads, plan->bins, run_bin, &request);
+        if (plan->bins > 1 && plan->sum_bytes) {
+            const size_t block = (size_t)TOTAL_BLOCK * plan->element;
+            hs_parallel_for(plan->threads, (int)((plan->sum_bytes + block - 1) / block), add_bins,
+                            &request);
+        }
+    }
+    run_stage(plan, STAGE_AFTER, &state);
+    copy_outputs(plan, &state);
+    return HS_OK;
+}
+
+/* ---- Results -------------------------------------------------------------------------------- */
+
+const void *hs_plan_get(const hs_plan *plan, hs_var output)
+{
+    for (size_t i = 0; plan && i < plan->outputs; i++)
+        if (plan->output[i].var.tape == output.tape && plan->output[i].var.id == output.id)
+            return plan->output[i].value;
+    return NULL;
+}
+
+double hs_plan_scalar(const hs_plan *plan, hs_var output)
+{
+    const void *value = hs_plan_get(plan, output);
+    return value ? plan->batch->get(value, 0) : (double)NAN;
+}
+
+const char *hs_plan_error(const hs_plan *plan)
+{
+    return plan ? plan->error : "there is no plan";
+}
+
+bool hs_plan_nonfinite(const hs_plan *plan, hs_nonfinite *found)
+{
+    if (plan->found)
+        *found = plan->nonfinite;
+    return plan->found;
+}
+
+hs_plan_facts hs_plan_describe(const hs_plan *plan)
+{
+    hs_plan_facts facts = { .nodes = plan->nodes_live, .shards = plan->shards,
+                            .shard_starts = plan->shard_starts,
+                            .bytes_per_shard = plan->workspace_bytes };
+    for (int stage = 0; stage < STAGE_COUNT; stage++)
+        for (int32_t i = 0; i < plan->steps[stage]; i++) {
+            const plan_step *step = &plan->step[stage][i];
+            const plan_node *node = &plan->node[step->node];
+            hs_extent batch = node->extent;
+            if (node->sums_batch)
+                batch = plan->node[node->input[0]].extent;
+            facts.steps++;
+            facts.flops += step->flops * (double)batch_count(plan, batch);
+        }
+    return facts;
+}

@@ -1,0 +1,204 @@
+/* Derivative rules: each is written in ops, so that gradients can be differentiated again. */
+#include "tape_internal.h"
+
+/* Nodes of a gradient carry the place of the node that they differentiate. */
+#undef HS_HERE
+#define HS_HERE at
+
+#define HS_2_OVER_SQRT_PI 1.12837916709551257389615890312154517
+
+/* What a rule is given: the node y with its inputs and attributes, the gradient g of y, which
+ * inputs need a gradient; and where it puts them. */
+typedef struct {
+    hs_var y, g;
+    const bool *needed;
+    hs_var *gradient;
+    const tape_node *node; /* only valid until the rule records something */
+    op_attributes attributes;
+    const char *at;
+} rule_call;
+
+static hs_var input(const rule_call *r, int i)
+{
+    return (hs_var){ r->y.tape, r->y.tape->node[r->y.id].input[i] };
+}
+
+/* Standard normal distribution function of a plus a times its density: the slope of gelu. */
+static hs_var gelu_slope(hs_var a, const char *at)
+{
+    const double root_half = 0.70710678118654752440, density0 = 0.39894228040143267794;
+    hs_var cdf = hs_scale(hs_shift(hs_erf(hs_scale(a, root_half)), 1), 0.5);
+    hs_var density = hs_scale(hs_exp(hs_scale(hs_square(a), -0.5)), density0);
+    return hs_add(cdf, hs_mul(a, density));
+}
+
+static void matmul_rule(const rule_call *r)
+{
+    const char *at = r->at;
+    const bool tx = r->attributes.transpose[0], ty = r->attributes.transpose[1];
+    const hs_var x = input(r, 0), y = input(r, 1), g = r->g;
+    const hs_extent ex = hs_var_extent(x), ey = hs_var_extent(y);
+    if (r->needed[0])
+        r->gradient[0] = tx ? matmul_to(y, ty, g, true, ex, at) : matmul_to(g, false, y, !ty, ex, at);
+    if (r->needed[1])
+        r->gradient[1] = ty ? matmul_to(g, true, x, tx, ey, at) : matmul_to(x, !tx, g, false, ey, at);
+}
+
+static void sum_to_rule(const rule_call *r)
+{
+    const char *at = r->at;
+    const hs_var x = input(r, 0);
+    r->gradient[0] = hs_broadcast(r->g, hs_var_shape(x), hs_var_extent(x));
+}
+
+static void broadcast_rule(const rule_call *r)
+{
+    const char *at = r->at;
+    const hs_var x = input(r, 0);
+    r->gradient[0] = hs_sum_to(r->g, hs_var_shape(x), hs_var_extent(x));
+}
+
+static void max_rule(const rule_call *r)
+{
+    const char *at = r->at;
+    hs_var largest = hs_eq(input(r, 0), r->y);
+    hs_var ties = hs_sum_to(largest, hs_var_shape(r->y), hs_var_extent(r->y));
+    r->gradient[0] = hs_mul(largest, hs_div(r->g, ties));
+}
+
+static void logsumexp_rule(const rule_call *r)
+{
+    const char *at = r->at;
+    r->gradient[0] = hs_mul(r->g, hs_exp(hs_sub(input(r, 0), r->y)));
+}
+
+static void reshape_rule(const rule_call *r)
+{
+    const char *at = r->at;
+    r->gradient[0] = hs_reshape(r->g, hs_var_shape(input(r, 0)));
+}
+
+static void permute_rule(const rule_call *r)
+{
+    const char *at = r->at;
+    int inverse[HS_MAX_RANK] = { 0 };
+    for (int i = 0; i < r->node->shape.rank; i++)
+        inverse[r->attributes.permutation[i]] = i;
+    r->gradient[0] = hs_permute(r->g, inverse);
+}
+
+static void slice_rule(const rule_call *r)
+{
+    const char *at = r->at;
+    const op_attributes *a = &r->attributes;
+    const size_t length = hs_var_shape(input(r, 0)).dim[a->axis];
+    r->gradient[0] = hs_pad(r->g, a->axis, a->first, length - a->end);
+}
+
+static void pad_rule(const rule_call *r)
+{
+    const char *at = r->at;
+    const op_attributes *a = &r->attributes;
+    const size_t length = hs_var_shape(input(r, 0)).dim[a->axis];
+    r->gradient[0] = hs_slice(r->g, a->axis, a->first, a->first + length);
+}
+
+static void concat_rule(const rule_call *r)
+{
+    const char *at = r->at;
+    const int n = r->node->inputs, axis = r->attributes.axis;
+    size_t first = 0;
+    for (int i = 0; i < n; i++) {
+        const size_t length = hs_var_shape(input(r, i)).dim[axis];
+        if (r->needed[i])
+            r->gradient[i] = hs_slice(r->g, axis, first, first + length);
+        first += length;
+    }
+}
+
+static void gather_rule(const rule_call *r)
+{
+    const char *at = r->at;
+    const op_attributes *a = &r->attributes;
+    r->gradient[0] = hs_scatter(r->g, a->axis, a->index, hs_var_shape(input(r, 0)).dim[a->axis]);
+}
+
+static void scatter_rule(const rule_call *r)
+{
+    const char *at = r->at;
+    const op_attributes *a = &r->attributes;
+    r->gradient[0] = hs_gather(r->g, a->axis, a->index, a->index_count);
+}
+
+static void call_rule(const rule_call *r)
+{
+    const char *at = r->at;
+    r->gradient[0] = hs_mul(r->g, hs_call_grad(r->attributes.function, input(r, 0)));
+}
+
+static void call_grad_rule(const rule_call *r)
+{
+    const char *at = r->at;
+    r->gradient[0] = hs_call_hvp(r->attributes.function, input(r, 0), r->g);
+}
+
+static void call_hvp_rule(const rule_call *r)
+{
+    const char *at = r->at;
+    const hs_function *f = r->attributes.function;
+    if (r->needed[1]) /* the Hessian is symmetric */
+        r->gradient[1] = hs_call_hvp(f, input(r, 0), r->g);
+    if (r->needed[0] && !f->constant_hessian)
+        r->gradient[0] = hs_tape_fail(r->y.tape, HS_EINVAL, at,
+                                      "call: the third derivative of function \"%s\" is needed, "
+                                      "and functions in C have two",
+                                      f->name ? f->name : "?");
+}
+
+void record_gradients(hs_var y, hs_var g, const bool *needed, hs_var *gradient)
+{
+    const tape_node *node = node_of(y);
+    const char *at = node->at;
+    const op_attributes attributes = node->attributes ? *node->attributes : attributes_none();
+    const rule_call call = { y, g, needed, gradient, node, attributes, at };
+    const int n = attributes.order;
+    hs_var in[3] = { { NULL, 0 } };
+    for (int i = 0; i < 3 && i < node->inputs; i++)
+        in[i] = input(&call, i);
+    const hs_var a = in[0], b = in[1], c = in[2], zero = poison(y.tape);
+    (void)n, (void)a, (void)b, (void)c;
+#define ZERO zero
+    switch (node->op) {
+#define HS_LEAF(name, doc)                                                                         \
+    case OP_##name:                                                                                \
+        break;
+#define HS_UNARY(name, domain, kernel, ga, doc)                                                    \
+    case OP_##name:                                                                                \
+        gradient[0] = ga;                                                                          \
+        break;
+#define HS_BINARY(name, domain, kernel, ga, gb, doc)                                               \
+    case OP_##name:                                                                                \
+        if (needed[0])                                                                             \
+            gradient[0] = ga;                                                                      \
+        if (needed[1])                                                                             \
+            gradient[1] = gb;                                                                      \
+        break;
+#define HS_TERNARY(name, domain, kernel, ga, gb, gc, doc)                                          \
+    case OP_##name:                                                                                \
+        if (needed[0])                                                                             \
+            gradient[0] = ga;                                                                      \
+        if (needed[1])                                                                             \
+            gradient[1] = gb;                                                                      \
+        if (needed[2])                                                                             \
+            gradient[2] = gc;                                                                      \
+        break;
+#define no_gradient(call) (void)(call)
+#define HS_OP(name, rule, example, doc)                                                            \
+    case OP_##name:                                                                                \
+        rule(&call);                                                                               \
+        break;
+#include <hastings/autograd/ops.def>
+    case OP_COUNT:
+        break;
+    }
+}

@@ -1,0 +1,304 @@
+#include "tape_internal.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+const op_info op_table[OP_COUNT] = {
+#define HS_LEAF(name, doc) [OP_##name] = { #name, KIND_LEAF, 0, doc },
+#define HS_UNARY(name, domain, kernel, ga, doc) [OP_##name] = { #name, KIND_ELEMENTWISE, 1, doc },
+#define HS_BINARY(name, domain, kernel, ga, gb, doc)                                               \
+    [OP_##name] = { #name, KIND_ELEMENTWISE, 2, doc },
+#define HS_TERNARY(name, domain, kernel, ga, gb, gc, doc)                                          \
+    [OP_##name] = { #name, KIND_ELEMENTWISE, 3, doc },
+#define HS_OP(name, rule, example, doc) [OP_##name] = { #name, KIND_OTHER, 0, doc },
+#include <hastings/autograd/ops.def>
+#undef HS_LEAF
+#undef HS_UNARY
+#undef HS_BINARY
+#undef HS_TERNARY
+#undef HS_OP
+};
+
+const char *hs_extent_name(hs_extent extent)
+{
+    static const char *const names[] = { "shared", "start", "row" };
+    return (unsigned)extent <= HS_ROW ? names[extent] : "invalid";
+}
+
+hs_tape *hs_tape_new(hs_dtype dtype)
+{
+    hs_tape *tape = hs_alloc_zero(1, sizeof *tape);
+    if (tape)
+        tape->dtype = dtype;
+    return tape;
+}
+
+void hs_tape_free(hs_tape *tape)
+{
+    if (!tape)
+        return;
+    hs_arena_free(&tape->arena);
+    hs_free(tape->node);
+    hs_free(tape->bound);
+    hs_free(tape);
+}
+
+hs_dtype hs_tape_dtype(const hs_tape *tape)
+{
+    return tape->dtype;
+}
+
+hs_status hs_tape_status(const hs_tape *tape)
+{
+    return tape ? tape->status : HS_ENOMEM;
+}
+
+const char *hs_tape_error(const hs_tape *tape)
+{
+    return tape ? tape->error : "out of memory: there is no tape";
+}
+
+size_t hs_tape_size(const hs_tape *tape)
+{
+    return tape ? (size_t)tape->size : 0;
+}
+
+hs_var hs_tape_fail(hs_tape *tape, hs_status status, const char *at, const char *format, ...)
+{
+    if (tape && tape->status == HS_OK) {
+        tape->status = status;
+        const int used = snprintf(tape->error, sizeof tape->error, "%s: ", at);
+        va_list arguments;
+        va_start(arguments, format);
+        if (used >= 0 && (size_t)used < sizeof tape->error)
+            vsnprintf(tape->error + used, sizeof tape->error - (size_t)used, format, arguments);
+        va_end(arguments);
+    }
+    return poison(tape);
+}
+
+bool hs_var_ok(hs_var x)
+{
+    return x.tape && x.tape->status == HS_OK && x.id >= 0 && x.id < x.tape->size;
+}
+
+hs_shape hs_var_shape(hs_var x)
+{
+    return hs_var_ok(x) ? node_of(x)->shape : hs_scalar_shape();
+}
+
+hs_extent hs_var_extent(hs_var x)
+{
+    return hs_var_ok(x) ? node_of(x)->extent : HS_SHARED;
+}
+
+hs_var hs_name(hs_var x, const char *name)
+{
+    if (!hs_var_ok(x))
+        return x;
+    if (!name)
+        return x;
+    const char *copy = hs_arena_string(&x.tape->arena, name);
+    if (!copy)
+        return hs_tape_fail(x.tape, HS_ENOMEM, "hs_name", "out of memory");
+    x.tape->node[x.id].name = copy;
+    return x;
+}
+
+const char *var_text(hs_var x, char text[VAR_TEXT])
+{
+    char shape[HS_SHAPE_TEXT];
+    const tape_node *node = node_of(x);
+    snprintf(text, VAR_TEXT, "%s%.40s%s %s (%s)", node->name ? "\"" : "",
+             node->name ? node->name : op_table[node->op].name, node->name ? "\"" : "",
+             hs_shape_text(&node->shape, shape), hs_extent_name(node->extent));
+    return text;
+}
+
+bool inputs_ok(const hs_var *inputs, int n, const char *op, const char *at)
+{
+    hs_tape *tape = NULL;
+    for (int i = 0; i < n && !tape; i++)
+        tape = inputs[i].tape;
+    for (int i = 0; i < n; i++) {
+        hs_tape *other = inputs[i].tape;
+        if (!other) { /* a value of a tape that could not be made */
+            hs_tape_fail(tape, HS_EINVAL, at, "%s: operand %d belongs to no tape", op, i + 1);
+            return false;
+        }
+        if (other != tape) {
+            const hs_status status = other->dtype == tape->dtype ? HS_EINVAL : HS_EDTYPE;
+            const char *text = other->dtype == tape->dtype
+                                   ? "%s: operand %d is a value of another tape"
+                                   : "%s: operand %d is a value of another tape, and of another "
+                                     "number type";
+            hs_tape_fail(tape, status, at, text, op, i + 1);
+            hs_tape_fail(other, status, at, text, op, i + 1);
+            return false;
+        }
+        if (tape->status != HS_OK)
+            return false;
+        if (inputs[i].id < 0 || inputs[i].id >= tape->size) {
+            hs_tape_fail(tape, HS_EINVAL, at, "%s: operand %d is not a value of its tape", op,
+                         i + 1);
+            return false;
+        }
+    }
+    return tape != NULL;
+}
+
+op_attributes attributes_none(void)
+{
+    op_attributes attributes;
+    memset(&attributes, 0, sizeof attributes);
+    return attributes;
+}
+
+static bool reserve_node(hs_tape *tape)
+{
+    if (tape->size < tape->capacity)
+        return true;
+    const int32_t capacity = tape->capacity ? tape->capacity * 2 : 64;
+    tape_node *grown = hs_grow(tape->node, (size_t)tape->size * sizeof *grown,
+                               (size_t)capacity * sizeof *grown);
+    if (!grown)
+        return false;
+    tape->node = grown;
+    tape->capacity = capacity;
+    return true;
+}
+
+hs_var tape_append(hs_tape *tape, op_code op, hs_extent extent, hs_shape shape,
+                   const hs_var *inputs, int n, const op_attributes *attributes, const char *at)
+{
+    const char *name = op_table[op].name;
+    if (!tape || tape->status != HS_OK)
+        return poison(tape);
+    if ((unsigned)extent > HS_ROW)
+        return hs_tape_fail(tape, HS_EEXTENT, at,
+                            "%s: extent %d is none of HS_SHARED, HS_START, HS_ROW", name,
+                            (int)extent);
+    if (!hs_shape_valid(&shape)) {
+        char text[HS_SHAPE_TEXT];
+        bool empty = false;
+        for (int i = 0; i < shape.rank; i++)
+            empty = empty || shape.dim[i] == 0;
+        if (shape.rank < 0 || shape.rank > HS_MAX_RANK)
+            return hs_tape_fail(tape, HS_ESHAPE, at, "%s: a shape has 0 to %d axes", name,
+                                HS_MAX_RANK);
+        return hs_tape_fail(tape, empty ? HS_ESHAPE : HS_EOVERFLOW, at,
+                            empty ? "%s: shape %s has an empty axis"
+                                  : "%s: shape %s has more elements than memory can hold",
+                            name, hs_shape_text(&shape, text));
+    }
+    if (tape->size >= MAX_TAPE)
+        return hs_tape_fail(tape, HS_EOVERFLOW, at, "%s: the tape is full (%d nodes)", name,
+                            (int)MAX_TAPE);
+    int32_t *input = n ? hs_arena_alloc(&tape->arena, (size_t)n * sizeof *input) : NULL;
+    op_attributes *kept =
+        attributes ? hs_arena_alloc(&tape->arena, sizeof *attributes) : NULL;
+    if ((n && !input) || (attributes && !kept) || !reserve_node(tape))
+        return hs_tape_fail(tape, HS_ENOMEM, at, "%s: out of memory", name);
+    for (int i = 0; i < n; i++)
+        input[i] = inputs[i].id;
+    if (attributes)
+        memcpy(kept, attributes, sizeof *kept);
+    tape->node[tape->size] = (tape_node){ .op = op, .extent = extent, .inputs = n, .input = input,
+                                          .shape = shape, .attributes = kept, .at = at };
+    return (hs_var){ tape, tape->size++ };
+}
+
+/* ---- Leaves ------------------------------------------------------------------------------- */
+
+hs_var hs_input_at(hs_tape *tape, const char *name, hs_extent extent, hs_shape shape,
+                   const char *at)
+{
+    return hs_name(tape_append(tape, OP_input, extent, shape, NULL, 0, NULL, at), name);
+}
+
+hs_var hs_bound_at(hs_tape *tape, const char *name, hs_shape shape, const void *const *base,
+                   size_t offset, const char *at)
+{
+    if (!tape || tape->status != HS_OK)
+        return poison(tape);
+    for (int32_t i = 0; i < tape->bound_size; i++) {
+        const tape_node *node = &tape->node[tape->bound[i]];
+        if (node->attributes->base != base || node->attributes->offset != offset)
+            continue;
+        if (!hs_shape_equal(&node->shape, &shape)) {
+            char before[HS_SHAPE_TEXT], now[HS_SHAPE_TEXT];
+            return hs_tape_fail(tape, HS_ESHAPE, at,
+                                "bound: \"%s\" was recorded with shape %s, and now with %s", name,
+                                hs_shape_text(&node->shape, before), hs_shape_text(&shape, now));
+        }
+        return (hs_var){ tape, tape->bound[i] };
+    }
+    if (tape->bound_size == tape->bound_capacity) {
+        const int32_t capacity = tape->bound_capacity ? tape->bound_capacity * 2 : 16;
+        int32_t *grown = hs_grow(tape->bound, (size_t)tape->bound_size * sizeof *grown,
+                                 (size_t)capacity * sizeof *grown);
+        if (!grown)
+            return hs_tape_fail(tape, HS_ENOMEM, at, "bound: out of memory");
+        tape->bound = grown;
+        tape->bound_capacity = capacity;
+    }
+    op_attributes attributes = attributes_none();
+    attributes.base = base;
+    attributes.offset = offset;
+    hs_var x = tape_append(tape, OP_bound, HS_SHARED, shape, NULL, 0, &attributes, at);
+    if (x.id >= 0)
+        tape->bound[tape->bound_size++] = x.id;
+    return hs_name(x, name);
+}
+
+hs_var hs_const_at(hs_tape *tape, double value, const char *at)
+{
+    op_attributes attributes = attributes_none();
+    attributes.number = value;
+    return tape_append(tape, OP_constant, HS_SHARED, hs_scalar_shape(), NULL, 0, &attributes, at);
+}
+
+hs_var hs_tensor_at(hs_tape *tape, hs_shape shape, const double *values, const char *at)
+{
+    if (!tape || tape->status != HS_OK)
+        return poison(tape);
+    void *data = NULL;
+    if (hs_shape_valid(&shape)) { /* otherwise tape_append() says what is wrong */
+        const size_t count = hs_shape_count(&shape);
+        data = hs_arena_alloc(&tape->arena, count * hs_dtype_size(tape->dtype));
+        if (!data)
+            return hs_tape_fail(tape, HS_ENOMEM, at, "tensor: out of memory");
+        for (size_t i = 0; i < count; i++) {
+            if (tape->dtype == HS_F32)
+                ((float *)data)[i] = (float)values[i];
+            else
+                ((double *)data)[i] = values[i];
+        }
+    }
+    op_attributes attributes = attributes_none();
+    attributes.data = data;
+    return tape_append(tape, OP_tensor, HS_SHARED, shape, NULL, 0, &attributes, at);
+}
+
+static hs_var random_leaf(hs_tape *tape, op_code op, hs_extent extent, hs_shape shape,
+                          uint32_t stream, const char *at)
+{
+    if (stream >= 1u << 15)
+        return hs_tape_fail(tape, HS_EINVAL, at, "%s: stream %u is not below 32768",
+                            op_table[op].name, (unsigned)stream);
+    op_attributes attributes = attributes_none();
+    attributes.stream = stream;
+    return tape_append(tape, op, extent, shape, NULL, 0, &attributes, at);
+}
+
+hs_var hs_normal_at(hs_tape *tape, hs_extent extent, hs_shape shape, uint32_t stream,
+                    const char *at)
+{
+    return random_leaf(tape, OP_normal, extent, shape, stream, at);
+}
+
+hs_var hs_uniform_at(hs_tape *tape, hs_extent extent, hs_shape shape, uint32_t stream,
+                     const char *at)
+{
+    return random_leaf(tape, OP_uniform, extent, shape, stream, at);
+}

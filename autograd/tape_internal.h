@@ -1,0 +1,118 @@
+/* What a tape is made of; seen by autograd/ alone. */
+#ifndef HASTINGS_AUTOGRAD_TAPE_INTERNAL_H
+#define HASTINGS_AUTOGRAD_TAPE_INTERNAL_H
+
+#include <hastings/autograd/ops.h>
+#include <hastings/autograd/tape.h>
+#include <hastings/tensor/memory.h>
+
+typedef enum {
+#define HS_LEAF(name, doc) OP_##name,
+#define HS_UNARY(name, domain, kernel, ga, doc) OP_##name,
+#define HS_BINARY(name, domain, kernel, ga, gb, doc) OP_##name,
+#define HS_TERNARY(name, domain, kernel, ga, gb, gc, doc) OP_##name,
+#define HS_OP(name, rule, example, doc) OP_##name,
+#include <hastings/autograd/ops.def>
+#undef HS_LEAF
+#undef HS_UNARY
+#undef HS_BINARY
+#undef HS_TERNARY
+#undef HS_OP
+    OP_COUNT
+} op_code;
+
+typedef enum { KIND_LEAF, KIND_ELEMENTWISE, KIND_OTHER } op_kind;
+
+typedef struct {
+    const char *name;
+    op_kind kind;
+    int arity; /* of elementwise ops */
+    const char *doc;
+} op_info;
+
+extern const op_info op_table[OP_COUNT];
+
+/* What an op needs to know besides its inputs. Unused fields are zero, so that equal nodes have
+ * equal bytes (attributes are cleared as a whole before they are filled). */
+typedef struct {
+    double number;            /* constant */
+    int axis;                 /* max_over, logsumexp, slice, pad, concat, gather, scatter */
+    int order;                /* polygamma */
+    int permutation[HS_MAX_RANK];
+    size_t first, end;        /* slice: first, end; pad: before, after */
+    const size_t *index;      /* gather, scatter: as long as the axis of the result (of the input) */
+    size_t index_count;
+    bool transpose[2];        /* matmul */
+    uint32_t stream;          /* normal, uniform */
+    const void *data;         /* tensor: values in the tape's dtype */
+    const void *const *base;  /* bound: where it is */
+    size_t offset;
+    const hs_function *function;
+} op_attributes;
+
+typedef struct {
+    op_code op;
+    hs_extent extent;
+    int inputs;
+    const int32_t *input; /* in the tape's arena */
+    hs_shape shape;
+    op_attributes *attributes; /* in the arena; NULL if it has none */
+    const char *name;
+    const char *at;
+} tape_node;
+
+struct hs_tape {
+    hs_dtype dtype;
+    hs_status status;
+    char error[512];
+    hs_arena arena;
+    tape_node *node;
+    int32_t size, capacity;
+    int32_t *bound; /* ids of all bound leaves, so that one place has one node */
+    int32_t bound_size, bound_capacity;
+};
+
+enum { MAX_TAPE = 1 << 24 };
+
+static inline const tape_node *node_of(hs_var x)
+{
+    return &x.tape->node[x.id];
+}
+
+static inline hs_var poison(hs_tape *tape)
+{
+    return (hs_var){ tape, -1 };
+}
+
+/* Attributes all zero. */
+op_attributes attributes_none(void);
+
+/* Appends a node. `attributes` may be NULL. */
+hs_var tape_append(hs_tape *tape, op_code op, hs_extent extent, hs_shape shape,
+                   const hs_var *inputs, int n, const op_attributes *attributes, const char *at);
+
+/* True if all inputs can be used and are of one tape; otherwise that tape (if any) has an error,
+ * and the caller returns poison(). */
+bool inputs_ok(const hs_var *inputs, int n, const char *op, const char *at);
+
+/* The widest extent of two. */
+static inline hs_extent widest(hs_extent a, hs_extent b)
+{
+    return a > b ? a : b;
+}
+
+/* "x" [2, 3] row: a value for messages. */
+enum { VAR_TEXT = HS_SHAPE_TEXT + 80 };
+const char *var_text(hs_var x, char text[VAR_TEXT]);
+
+/* The product of matrices, either transposed, with the batch summed out down to `extent`. */
+hs_var matmul_to(hs_var x, bool tx, hs_var y, bool ty, hs_extent extent, const char *at);
+
+/* Records the gradients of node `y` given the gradient g of its value, for every input i with
+ * needed[i], into gradient[i] (id -1: zero). In rules.c. */
+void record_gradients(hs_var y, hs_var g, const bool *needed, hs_var *gradient);
+
+/* Writes a node's attributes for prints, e.g. " axis=1"; "" if it has none. */
+void attributes_text(const tape_node *node, char *text, size_t size);
+
+#endif
