@@ -58,6 +58,7 @@ void hs_product_run(hs_dtype dtype, const hs_product *product);
 /**
  * dw[o * in + i] (+)= sum over l < lanes of dy[o * dy_stride + l] * x[i * x_stride + l], where
  * lanes is the true number of lanes: what lies in the padding is never used, not even a NaN.
+ * If lanes > 1, dy, x and their strides are aligned as for hs_product; if lanes == 1 they need not.
  */
 typedef struct {
     size_t out, in, lanes;
@@ -67,7 +68,7 @@ typedef struct {
     size_t x_stride;
     void *dw;        /* out x in, contiguous, aligned to its elements only */
     bool accumulate; /* add to dw instead of overwriting it */
-    void *scratch;   /* hs_product_sum_scratch() bytes, aligned to HS_ALIGN */
+    void *scratch;   /* hs_product_sum_scratch() bytes, aligned to HS_ALIGN; NULL if that is 0 */
     int threads;
 } hs_product_sum;
 
@@ -81,6 +82,7 @@ size_t hs_product_sum_scratch(hs_dtype dtype, size_t out, size_t in, size_t lane
  * j < n, where a(o, k) stands at a[(o * a_out + k * a_in) * a_stride + l], and b(k, j) at
  * b[(k * b_in + j * b_n) * b_stride + l]. A factor that is the same in all lanes has a_stride
  * (b_stride) 1 and a_shared (b_shared) set: its element is then a[o * a_out + k * a_in].
+ * If lanes > 1, y and every factor that is not shared are aligned and padded as for hs_product.
  */
 typedef struct {
     size_t out, in, n, lanes;
