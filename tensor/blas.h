@@ -10,9 +10,9 @@
 
 /**
  * The instruction set of the kernels that OpenBLAS chose for itself. It may be lower than
- * hs_cpu_isa(): releases older than the processor often fall back to their oldest kernels
- * (0.3.21 runs SSE3 code on a Sapphire Rapids successor, at a sixth of the speed), unless the
- * environment variable OPENBLAS_CORETYPE names a core, such as SkylakeX.
+ * hs_cpu_isa(): a release older than the processor may fall back to its oldest kernels (0.3.21 has
+ * been seen to run SSE3 code on an AVX-512 machine, at a fifth of the speed), unless the environment
+ * variable OPENBLAS_CORETYPE names a core, such as SkylakeX.
  */
 hs_isa hs_blas_isa(void);
 
