@@ -49,77 +49,76 @@ HS_DECLARE_2(eq)
 HS_DECLARE_2(ne)
 HS_DECLARE_2(gate) /**< x where y > 0, else 0 */
 
-#define hs_copy(x) hs_copy_at((x), HS_HERE)
-#define hs_neg(x) hs_neg_at((x), HS_HERE)
-#define hs_abs(x) hs_abs_at((x), HS_HERE)
-#define hs_sign(x) hs_sign_at((x), HS_HERE)
-#define hs_square(x) hs_square_at((x), HS_HERE)
-#define hs_recip(x) hs_recip_at((x), HS_HERE)
-#define hs_sqrt(x) hs_sqrt_at((x), HS_HERE)
-#define hs_exp(x) hs_exp_at((x), HS_HERE)
-#define hs_expm1(x) hs_expm1_at((x), HS_HERE)
-#define hs_log(x) hs_log_at((x), HS_HERE)
-#define hs_log1p(x) hs_log1p_at((x), HS_HERE)
-#define hs_sin(x) hs_sin_at((x), HS_HERE)
-#define hs_cos(x) hs_cos_at((x), HS_HERE)
-#define hs_tanh(x) hs_tanh_at((x), HS_HERE)
-#define hs_sigmoid(x) hs_sigmoid_at((x), HS_HERE)
-#define hs_softplus(x) hs_softplus_at((x), HS_HERE)
-#define hs_relu(x) hs_relu_at((x), HS_HERE)
-#define hs_gelu(x) hs_gelu_at((x), HS_HERE)
-#define hs_erf(x) hs_erf_at((x), HS_HERE)
-#define hs_lgamma(x) hs_lgamma_at((x), HS_HERE)
-#define hs_add(x, y) hs_add_at((x), (y), HS_HERE)
-#define hs_sub(x, y) hs_sub_at((x), (y), HS_HERE)
-#define hs_mul(x, y) hs_mul_at((x), (y), HS_HERE)
-#define hs_div(x, y) hs_div_at((x), (y), HS_HERE)
-#define hs_pow(x, y) hs_pow_at((x), (y), HS_HERE)
-#define hs_max(x, y) hs_max_at((x), (y), HS_HERE)
-#define hs_min(x, y) hs_min_at((x), (y), HS_HERE)
-#define hs_lt(x, y) hs_lt_at((x), (y), HS_HERE)
-#define hs_le(x, y) hs_le_at((x), (y), HS_HERE)
-#define hs_gt(x, y) hs_gt_at((x), (y), HS_HERE)
-#define hs_ge(x, y) hs_ge_at((x), (y), HS_HERE)
-#define hs_eq(x, y) hs_eq_at((x), (y), HS_HERE)
-#define hs_ne(x, y) hs_ne_at((x), (y), HS_HERE)
-#define hs_gate(x, y) hs_gate_at((x), (y), HS_HERE)
+#define hs_copy(...) hs_copy_at(__VA_ARGS__, HS_HERE)
+#define hs_neg(...) hs_neg_at(__VA_ARGS__, HS_HERE)
+#define hs_abs(...) hs_abs_at(__VA_ARGS__, HS_HERE)
+#define hs_sign(...) hs_sign_at(__VA_ARGS__, HS_HERE)
+#define hs_square(...) hs_square_at(__VA_ARGS__, HS_HERE)
+#define hs_recip(...) hs_recip_at(__VA_ARGS__, HS_HERE)
+#define hs_sqrt(...) hs_sqrt_at(__VA_ARGS__, HS_HERE)
+#define hs_exp(...) hs_exp_at(__VA_ARGS__, HS_HERE)
+#define hs_expm1(...) hs_expm1_at(__VA_ARGS__, HS_HERE)
+#define hs_log(...) hs_log_at(__VA_ARGS__, HS_HERE)
+#define hs_log1p(...) hs_log1p_at(__VA_ARGS__, HS_HERE)
+#define hs_sin(...) hs_sin_at(__VA_ARGS__, HS_HERE)
+#define hs_cos(...) hs_cos_at(__VA_ARGS__, HS_HERE)
+#define hs_tanh(...) hs_tanh_at(__VA_ARGS__, HS_HERE)
+#define hs_sigmoid(...) hs_sigmoid_at(__VA_ARGS__, HS_HERE)
+#define hs_softplus(...) hs_softplus_at(__VA_ARGS__, HS_HERE)
+#define hs_relu(...) hs_relu_at(__VA_ARGS__, HS_HERE)
+#define hs_gelu(...) hs_gelu_at(__VA_ARGS__, HS_HERE)
+#define hs_erf(...) hs_erf_at(__VA_ARGS__, HS_HERE)
+#define hs_lgamma(...) hs_lgamma_at(__VA_ARGS__, HS_HERE)
+#define hs_add(...) hs_add_at(__VA_ARGS__, HS_HERE)
+#define hs_sub(...) hs_sub_at(__VA_ARGS__, HS_HERE)
+#define hs_mul(...) hs_mul_at(__VA_ARGS__, HS_HERE)
+#define hs_div(...) hs_div_at(__VA_ARGS__, HS_HERE)
+#define hs_pow(...) hs_pow_at(__VA_ARGS__, HS_HERE)
+#define hs_max(...) hs_max_at(__VA_ARGS__, HS_HERE)
+#define hs_min(...) hs_min_at(__VA_ARGS__, HS_HERE)
+#define hs_lt(...) hs_lt_at(__VA_ARGS__, HS_HERE)
+#define hs_le(...) hs_le_at(__VA_ARGS__, HS_HERE)
+#define hs_gt(...) hs_gt_at(__VA_ARGS__, HS_HERE)
+#define hs_ge(...) hs_ge_at(__VA_ARGS__, HS_HERE)
+#define hs_eq(...) hs_eq_at(__VA_ARGS__, HS_HERE)
+#define hs_ne(...) hs_ne_at(__VA_ARGS__, HS_HERE)
+#define hs_gate(...) hs_gate_at(__VA_ARGS__, HS_HERE)
 
 /** The n-th derivative of the digamma function, x > 0, n >= 0. */
 hs_var hs_polygamma_at(int n, hs_var x, const char *at);
-#define hs_polygamma(n, x) hs_polygamma_at((n), (x), HS_HERE)
+#define hs_polygamma(...) hs_polygamma_at(__VA_ARGS__, HS_HERE)
 
 /** y where condition is not 0, else z. */
 hs_var hs_select_at(hs_var condition, hs_var y, hs_var z, const char *at);
-#define hs_select(condition, y, z) hs_select_at((condition), (y), (z), HS_HERE)
+#define hs_select(...) hs_select_at(__VA_ARGS__, HS_HERE)
 
 /* With a number: c x, x + c, c - x, x^c. */
 hs_var hs_scale_at(hs_var x, double c, const char *at);
 hs_var hs_shift_at(hs_var x, double c, const char *at);
 hs_var hs_sub_from_at(double c, hs_var x, const char *at);
 hs_var hs_power_at(hs_var x, double c, const char *at);
-#define hs_scale(x, c) hs_scale_at((x), (c), HS_HERE)
-#define hs_shift(x, c) hs_shift_at((x), (c), HS_HERE)
-#define hs_sub_from(c, x) hs_sub_from_at((c), (x), HS_HERE)
-#define hs_power(x, c) hs_power_at((x), (c), HS_HERE)
+#define hs_scale(...) hs_scale_at(__VA_ARGS__, HS_HERE)
+#define hs_shift(...) hs_shift_at(__VA_ARGS__, HS_HERE)
+#define hs_sub_from(...) hs_sub_from_at(__VA_ARGS__, HS_HERE)
+#define hs_power(...) hs_power_at(__VA_ARGS__, HS_HERE)
 
 /** x, through which no gradient flows. */
 HS_DECLARE_1(stop)
-#define hs_stop(x) hs_stop_at((x), HS_HERE)
+#define hs_stop(...) hs_stop_at(__VA_ARGS__, HS_HERE)
 
 /* ---- Products ------------------------------------------------------------------------------- */
 
 /** Matrix product of x and y: matrices, or vectors (y a column, x a row; the axis is dropped). */
 HS_DECLARE_2(matmul)
-#define hs_matmul(x, y) hs_matmul_at((x), (y), HS_HERE)
+#define hs_matmul(...) hs_matmul_at(__VA_ARGS__, HS_HERE)
 
 /** The same with either factor transposed first. */
 hs_var hs_matmul_t_at(hs_var x, bool transpose_x, hs_var y, bool transpose_y, const char *at);
-#define hs_matmul_t(x, transpose_x, y, transpose_y)                                                \
-    hs_matmul_t_at((x), (transpose_x), (y), (transpose_y), HS_HERE)
+#define hs_matmul_t(...) hs_matmul_t_at(__VA_ARGS__, HS_HERE)
 
 /** Sum over the last axis of x y: the inner product of vectors. */
 HS_DECLARE_2(dot)
-#define hs_dot(x, y) hs_dot_at((x), (y), HS_HERE)
+#define hs_dot(...) hs_dot_at(__VA_ARGS__, HS_HERE)
 
 /* ---- Reductions: the axis is dropped --------------------------------------------------------- */
 
@@ -133,64 +132,63 @@ HS_DECLARE_AXIS(max_over)
 HS_DECLARE_AXIS(logsumexp)
 HS_DECLARE_AXIS(softmax)     /**< keeps the axis */
 HS_DECLARE_AXIS(log_softmax) /**< keeps the axis */
-#define hs_sum(x, axis) hs_sum_at((x), (axis), HS_HERE)
-#define hs_mean(x, axis) hs_mean_at((x), (axis), HS_HERE)
-#define hs_max_over(x, axis) hs_max_over_at((x), (axis), HS_HERE)
-#define hs_logsumexp(x, axis) hs_logsumexp_at((x), (axis), HS_HERE)
-#define hs_softmax(x, axis) hs_softmax_at((x), (axis), HS_HERE)
-#define hs_log_softmax(x, axis) hs_log_softmax_at((x), (axis), HS_HERE)
+#define hs_sum(...) hs_sum_at(__VA_ARGS__, HS_HERE)
+#define hs_mean(...) hs_mean_at(__VA_ARGS__, HS_HERE)
+#define hs_max_over(...) hs_max_over_at(__VA_ARGS__, HS_HERE)
+#define hs_logsumexp(...) hs_logsumexp_at(__VA_ARGS__, HS_HERE)
+#define hs_softmax(...) hs_softmax_at(__VA_ARGS__, HS_HERE)
+#define hs_log_softmax(...) hs_log_softmax_at(__VA_ARGS__, HS_HERE)
 #define hs_sum_last(x) hs_sum_at((x), -1, HS_HERE)
 
 /** Over the whole batch: a shared value. These are the ends of a tape: rows cannot use them. */
 HS_DECLARE_1(sum_rows)
 HS_DECLARE_1(mean_rows)
-#define hs_sum_rows(x) hs_sum_rows_at((x), HS_HERE)
-#define hs_mean_rows(x) hs_mean_rows_at((x), HS_HERE)
+#define hs_sum_rows(...) hs_sum_rows_at(__VA_ARGS__, HS_HERE)
+#define hs_mean_rows(...) hs_mean_rows_at(__VA_ARGS__, HS_HERE)
 
 /* ---- Shapes --------------------------------------------------------------------------------- */
 
 hs_var hs_reshape_at(hs_var x, hs_shape shape, const char *at);
-#define hs_reshape(x, shape) hs_reshape_at((x), (shape), HS_HERE)
+#define hs_reshape(...) hs_reshape_at(__VA_ARGS__, HS_HERE)
 
 /** Result axis i is axis order[i] of x; `order` has as many entries as x has axes. */
 hs_var hs_permute_at(hs_var x, const int *order, const char *at);
-#define hs_permute(x, order) hs_permute_at((x), (order), HS_HERE)
+#define hs_permute(...) hs_permute_at(__VA_ARGS__, HS_HERE)
 
 /** Places first .. end-1 of an axis. */
 hs_var hs_slice_at(hs_var x, int axis, size_t first, size_t end, const char *at);
-#define hs_slice(x, axis, first, end) hs_slice_at((x), (axis), (first), (end), HS_HERE)
+#define hs_slice(...) hs_slice_at(__VA_ARGS__, HS_HERE)
 
 /** Zeros before and after, along an axis. */
 hs_var hs_pad_at(hs_var x, int axis, size_t before, size_t after, const char *at);
-#define hs_pad(x, axis, before, after) hs_pad_at((x), (axis), (before), (after), HS_HERE)
+#define hs_pad(...) hs_pad_at(__VA_ARGS__, HS_HERE)
 
 /** The n values of xs joined along an axis. */
 hs_var hs_concat_at(const hs_var *xs, size_t n, int axis, const char *at);
-#define hs_concat(xs, n, axis) hs_concat_at((xs), (n), (axis), HS_HERE)
+#define hs_concat(...) hs_concat_at(__VA_ARGS__, HS_HERE)
 
 /** Places index[0], index[1] ... of an axis. */
 hs_var hs_gather_at(hs_var x, int axis, const size_t *index, size_t n, const char *at);
-#define hs_gather(x, axis, index, n) hs_gather_at((x), (axis), (index), (n), HS_HERE)
+#define hs_gather(...) hs_gather_at(__VA_ARGS__, HS_HERE)
 
 /** The reverse: place i of the axis of x is added to place index[i] of an axis of `length` zeros. */
 hs_var hs_scatter_at(hs_var x, int axis, const size_t *index, size_t length, const char *at);
-#define hs_scatter(x, axis, index, length)                                                         \
-    hs_scatter_at((x), (axis), (index), (length), HS_HERE)
+#define hs_scatter(...) hs_scatter_at(__VA_ARGS__, HS_HERE)
 
 /** x stretched to a shape and an extent. */
 hs_var hs_broadcast_at(hs_var x, hs_shape shape, hs_extent extent, const char *at);
-#define hs_broadcast(x, shape, extent) hs_broadcast_at((x), (shape), (extent), HS_HERE)
+#define hs_broadcast(...) hs_broadcast_at(__VA_ARGS__, HS_HERE)
 
 /** x summed down to a shape that broadcasts to its own, and to an extent no wider than its own. */
 hs_var hs_sum_to_at(hs_var x, hs_shape shape, hs_extent extent, const char *at);
-#define hs_sum_to(x, shape, extent) hs_sum_to_at((x), (shape), (extent), HS_HERE)
+#define hs_sum_to(...) hs_sum_to_at(__VA_ARGS__, HS_HERE)
 
 /* ---- Functions of the user's own: the derivatives of hs_call() ------------------------------- */
 
 hs_var hs_call_grad_at(const hs_function *f, hs_var x, const char *at);
-#define hs_call_grad(f, x) hs_call_grad_at((f), (x), HS_HERE)
+#define hs_call_grad(...) hs_call_grad_at(__VA_ARGS__, HS_HERE)
 hs_var hs_call_hvp_at(const hs_function *f, hs_var x, hs_var v, const char *at);
-#define hs_call_hvp(f, x, v) hs_call_hvp_at((f), (x), (v), HS_HERE)
+#define hs_call_hvp(...) hs_call_hvp_at(__VA_ARGS__, HS_HERE)
 
 /* ---- Derivatives ---------------------------------------------------------------------------- */
 
@@ -201,7 +199,7 @@ hs_var hs_call_hvp_at(const hs_function *f, hs_var x, hs_var v, const char *at);
  * again. A wrt that y does not depend on has gradient 0.
  */
 void hs_grad_at(hs_var y, const hs_var *wrt, size_t n, hs_var *gradients, const char *at);
-#define hs_grad(y, wrt, n, gradients) hs_grad_at((y), (wrt), (n), (gradients), HS_HERE)
+#define hs_grad(...) hs_grad_at(__VA_ARGS__, HS_HERE)
 
 #undef HS_DECLARE_1
 #undef HS_DECLARE_2

@@ -195,9 +195,13 @@ static void make_product(hs_plan *plan, plan_step *step)
         step->run = run_shared_product;
     } else if (node->sums_batch) {
         step->run = flat && step->k > 1 ? run_shared_product : run_product_sum;
+        /* The last shard may be shorter, and be computed in another way. */
+        const size_t rows = batch == HS_ROW ? plan->rows_per_start : 1;
+        const size_t short_starts = plan->starts - (plan->shards - 1) * plan->shard_starts;
         need_scratch(plan, hs_product_sum_scratch(plan->dtype, step->m, step->n,
-                                                  plan->shard_starts *
-                                                      (batch == HS_ROW ? plan->rows_per_start : 1)));
+                                                  plan->shard_starts * rows));
+        need_scratch(plan, hs_product_sum_scratch(plan->dtype, step->m, step->n,
+                                                  short_starts * rows));
     } else if ((a->extent == HS_SHARED && step->n == 1) ||
                (b->extent == HS_SHARED && step->m == 1)) {
         step->run = run_layer;

@@ -94,31 +94,28 @@ hs_var hs_name(hs_var x, const char *name);
 /** A value fed to a plan before it runs: hs_plan_set(). */
 hs_var hs_input_at(hs_tape *tape, const char *name, hs_extent extent, hs_shape shape,
                    const char *at);
-#define hs_input(tape, name, extent, shape) hs_input_at((tape), (name), (extent), (shape), HS_HERE)
+#define hs_input(...) hs_input_at(__VA_ARGS__, HS_HERE)
 
 /** A shared value that lives in the caller's memory, at *base + offset bytes, read anew in every
  *  run. The same place gives the same value: its gradient counts all uses. */
 hs_var hs_bound_at(hs_tape *tape, const char *name, hs_shape shape, const void *const *base,
                    size_t offset, const char *at);
-#define hs_bound(tape, name, shape, base, offset)                                                  \
-    hs_bound_at((tape), (name), (shape), (base), (offset), HS_HERE)
+#define hs_bound(...) hs_bound_at(__VA_ARGS__, HS_HERE)
 
 /** A constant scalar, and a constant tensor (copied; row-major). */
 hs_var hs_const_at(hs_tape *tape, double value, const char *at);
-#define hs_const(tape, value) hs_const_at((tape), (value), HS_HERE)
+#define hs_const(...) hs_const_at(__VA_ARGS__, HS_HERE)
 hs_var hs_tensor_at(hs_tape *tape, hs_shape shape, const double *values, const char *at);
-#define hs_tensor(tape, shape, values) hs_tensor_at((tape), (shape), (values), HS_HERE)
+#define hs_tensor(...) hs_tensor_at(__VA_ARGS__, HS_HERE)
 
 /** Standard normal, and uniform (0, 1) draws, new in every step of a run. `stream` (< 32768) keeps
  *  apart the draws of one step; equal streams give equal numbers. */
 hs_var hs_normal_at(hs_tape *tape, hs_extent extent, hs_shape shape, uint32_t stream,
                     const char *at);
-#define hs_normal(tape, extent, shape, stream)                                                     \
-    hs_normal_at((tape), (extent), (shape), (stream), HS_HERE)
+#define hs_normal(...) hs_normal_at(__VA_ARGS__, HS_HERE)
 hs_var hs_uniform_at(hs_tape *tape, hs_extent extent, hs_shape shape, uint32_t stream,
                      const char *at);
-#define hs_uniform(tape, extent, shape, stream)                                                    \
-    hs_uniform_at((tape), (extent), (shape), (stream), HS_HERE)
+#define hs_uniform(...) hs_uniform_at(__VA_ARGS__, HS_HERE)
 
 /* ---- Functions of the user's own ------------------------------------------------------------ */
 
@@ -140,6 +137,6 @@ typedef struct {
 
 /** f(x): a scalar for the vector x. */
 hs_var hs_call_at(const hs_function *f, hs_var x, const char *at);
-#define hs_call(f, x) hs_call_at((f), (x), HS_HERE)
+#define hs_call(...) hs_call_at(__VA_ARGS__, HS_HERE)
 
 #endif

@@ -34,6 +34,6 @@ hs_linear hs_linear_new(hs_params *ps, const char *name, size_t in, size_t out,
 
 /** The layer of a vector [in], of any extent: a vector [out]. */
 hs_var hs_linear_apply_at(const hs_linear *layer, hs_var x, const char *at);
-#define hs_linear_apply(layer, x) hs_linear_apply_at((layer), (x), HS_HERE)
+#define hs_linear_apply(...) hs_linear_apply_at(__VA_ARGS__, HS_HERE)
 
 #endif

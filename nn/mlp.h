@@ -31,7 +31,7 @@ const char *hs_activation_name(hs_activation activation);
 
 /** The activation of a value, elementwise. */
 hs_var hs_activate_at(hs_activation activation, hs_var x, const char *at);
-#define hs_activate(activation, x) hs_activate_at((activation), (x), HS_HERE)
+#define hs_activate(...) hs_activate_at(__VA_ARGS__, HS_HERE)
 
 typedef struct {
     const char *name;         /**< NULL: "mlp", "mlp2", "mlp3" ..., the first that is free */
@@ -58,6 +58,6 @@ hs_linear hs_mlp_layer(const hs_mlp *net, size_t i);
 
 /** The network of a vector [in], of any extent: a vector [out]. */
 hs_var hs_mlp_apply_at(const hs_mlp *net, hs_var x, const char *at);
-#define hs_mlp_apply(net, x) hs_mlp_apply_at((net), (x), HS_HERE)
+#define hs_mlp_apply(...) hs_mlp_apply_at(__VA_ARGS__, HS_HERE)
 
 #endif

@@ -106,7 +106,7 @@ void hs_param_set(hs_param p, const double *values);
 /** The parameter as a shared value on a tape, which must have the dtype of the store. Asked for
  *  twice, it is the same value. */
 hs_var hs_param_var_at(hs_tape *tape, hs_param p, const char *at);
-#define hs_param_var(tape, p) hs_param_var_at((tape), (p), HS_HERE)
+#define hs_param_var(...) hs_param_var_at(__VA_ARGS__, HS_HERE)
 
 /**
  * A plan that computes a loss, `more` values, and the gradients of the loss with respect to all
@@ -117,7 +117,6 @@ hs_var hs_param_var_at(hs_tape *tape, hs_param p, const char *at);
 hs_status hs_params_plan_at(hs_plan **plan, hs_var loss, hs_params *ps, const hs_var *more,
                             size_t n_more, const hs_plan_options *options,
                             const char *at) HS_MUST_CHECK;
-#define hs_params_plan(plan, loss, ps, more, n_more, options)                                      \
-    hs_params_plan_at((plan), (loss), (ps), (more), (n_more), (options), HS_HERE)
+#define hs_params_plan(...) hs_params_plan_at(__VA_ARGS__, HS_HERE)
 
 #endif
