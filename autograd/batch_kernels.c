@@ -44,6 +44,33 @@ static double sum(size_t n, const void *v_)
     return total;
 }
 
+static void sum_lanes(size_t features, size_t lanes, const void *v_, size_t stride, void *out_,
+                      bool add_to)
+{
+    enum { TOGETHER = 4 }; /* features, so that the additions overlap */
+    real *const out = out_;
+    const size_t whole = lanes / LANES * LANES;
+    for (size_t f = 0; f < features; f += TOGETHER) {
+        const size_t n = features - f < TOGETHER ? features - f : TOGETHER;
+        const real *const v = (const real *)v_ + f * stride;
+        vec s[TOGETHER] = { { 0 } };
+        if (n == TOGETHER)
+            for (size_t i = 0; i < whole; i += LANES)
+                for (size_t k = 0; k < TOGETHER; k++)
+                    s[k] += v_loadu(v + k * stride + i);
+        else
+            for (size_t k = 0; k < n; k++)
+                for (size_t i = 0; i < whole; i += LANES)
+                    s[k] += v_loadu(v + k * stride + i);
+        for (size_t k = 0; k < n; k++) {
+            real total = v_sum(s[k]);
+            for (size_t i = whole; i < lanes; i++)
+                total += v[k * stride + i];
+            out[f + k] = add_to ? out[f + k] + total : total;
+        }
+    }
+}
+
 static void expand(size_t first, size_t n, void *out_, const void *v_, size_t repeat)
 {
     real *const out = out_;
@@ -151,6 +178,7 @@ const batch_kernels HS_KERNEL(batch) = {
     .add_compensated = add_compensated,
     .add = add,
     .sum = sum,
+    .sum_lanes = sum_lanes,
     .expand = expand,
     .max_over = max_over,
     .logsumexp = logsumexp,

@@ -191,7 +191,7 @@ struct hs_plan {
 
     char *workspace; /* threads x workspace_bytes */
     char *shared;
-    char *bin_sums;  /* (bins - 1) x sum_bytes */
+    char *bin_sums;  /* of all bins but the first, which adds to the totals: sum_bytes each */
     char *totals;    /* sums that have no other place */
     const void **outside_now;
 

@@ -250,6 +250,22 @@ static program *keep_program(maker *m, const plan_node *root, int result)
     return p;
 }
 
+/* The plain sum of a stored value over the lanes, as for a bias: it has a kernel of its own. */
+static bool is_lane_sum(const program *p)
+{
+    return p->inner_summed && p->inner_lanes && !p->inner_starts && p->steps == 0 &&
+           p->dims[1] == 0 && p->dims[0] <= 1 && (p->dims[0] == 0 || p->out_stride[0] == 1);
+}
+
+static void run_lane_sum(const plan_step *step, run_state *state)
+{
+    const program *p = step->program;
+    const bool add = step->out.kind == IN_SUM && !(step->first_in_sum && state->first_shard);
+    state->plan->batch->sum_lanes(p->dims[0] ? p->length[0][0] : 1, state->lanes[p->lanes_extent],
+                                  resolve(state, p->operand[0].at), p->operand[0].stride[0][0],
+                                  resolve(state, step->out), add);
+}
+
 bool program_make(hs_plan *plan, plan_step *step)
 {
     const plan_node *root = &plan->node[step->node];
@@ -285,7 +301,7 @@ bool program_make(hs_plan *plan, plan_step *step)
     hs_free(m);
     if (!ok || !step->program)
         return plan_no_memory(plan);
-    step->run = program_run;
+    step->run = is_lane_sum(step->program) ? run_lane_sum : program_run;
     step->out = root->at;
     const size_t scratch = program_scratch(plan, step->program);
     if (plan->scratch_bytes < scratch)

@@ -68,13 +68,20 @@ static bool allocate_workspaces(hs_plan *plan)
     const size_t workspaces = plan->bins > 1 ? (size_t)plan->threads : 1;
     plan->workspace = hs_alloc_zero(workspaces, plan->workspace_bytes);
     plan->shared = hs_alloc_zero(1, plan->shared_bytes + HS_ALIGN);
-    plan->totals = hs_alloc_zero(1, plan->sum_bytes + HS_ALIGN);
-    plan->bin_sums = hs_alloc_zero((size_t)plan->bins, plan->sum_bytes + HS_ALIGN);
-    if (!plan->workspace || !plan->shared || !plan->totals || !plan->bin_sums)
-        return plan_no_memory(plan);
+    size_t totals = 0; /* of sums that are not wanted elsewhere */
     for (int32_t i = 0; i < plan->sums; i++)
         if (!plan->sum[i].into)
-            plan->sum[i].into = plan->totals + plan->sum[i].offset;
+            totals += hs_align_up(plan->sum[i].count * plan->element);
+    plan->totals = hs_alloc_zero(1, totals + HS_ALIGN);
+    plan->bin_sums = hs_alloc_zero((size_t)plan->bins - 1, plan->sum_bytes);
+    if (!plan->workspace || !plan->shared || !plan->totals || !plan->bin_sums)
+        return plan_no_memory(plan);
+    char *total = plan->totals;
+    for (int32_t i = 0; i < plan->sums; i++)
+        if (!plan->sum[i].into) {
+            plan->sum[i].into = total;
+            total += hs_align_up(plan->sum[i].count * plan->element);
+        }
     for (int32_t id = 0; id < plan->nodes; id++)
         if (plan->node[id].op == OP_constant && !is_unused(&plan->node[id]))
             plan->batch->put(plan->shared + plan->node[id].at.offset, 0, plan->node[id].number);
@@ -241,7 +248,7 @@ static void run_bin(int bin, void *context)
     run_state state = { .plan = plan, .run = request->run, .threads = request->threads };
     state.workspace = plan->workspace + worker * plan->workspace_bytes;
     state.scratch = state.workspace + plan->scratch_offset;
-    state.bin = bin ? plan->bin_sums + (size_t)bin * plan->sum_bytes : NULL;
+    state.bin = bin ? plan->bin_sums + (size_t)(bin - 1) * plan->sum_bytes : NULL;
     state.first_shard = true;
     state.lanes[HS_SHARED] = 1;
     const size_t first = plan->shards * (size_t)bin / (size_t)plan->bins;
@@ -274,7 +281,7 @@ static void add_bins(int block, void *context)
         const size_t lo = from > offset ? from : offset, hi = until < end ? until : end;
         for (int bin = 1; lo < hi && bin < plan->bins; bin++)
             plan->batch->add((hi - lo) / element, (char *)plan->sum[i].into + (lo - offset),
-                             plan->bin_sums + (size_t)bin * plan->sum_bytes + lo);
+                             plan->bin_sums + (size_t)(bin - 1) * plan->sum_bytes + lo);
     }
 }
 

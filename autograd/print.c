@@ -141,7 +141,7 @@ static void step_text(const hs_plan *plan, const plan_step *step, char *text, si
                          t->add >= 0 ? "+add" : "", t->gate >= 0 ? "+gate" : "");
         if (t->act != HS_ACT_NONE)
             snprintf(text + used, size - (size_t)used, "+%s", op_table[node->op].name);
-    } else if (step->program && step->program->steps > 1) {
+    } else if (step->program && step->program->steps > (node->op == OP_sum_to ? 0 : 1)) {
         for (int i = 0; i < step->program->steps && (size_t)used + 12 < size; i++)
             used += snprintf(text + used, size - (size_t)used, "%s%s", i ? " " : ": ",
                              op_table[step->program->step[i].op].name);

@@ -1,0 +1,145 @@
+#include "measure.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include <hastings/tensor/cpu.h>
+
+double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double median(double *samples, size_t n)
+{
+    qsort(samples, n, sizeof *samples, compare);
+    return n ? samples[n / 2] : 0;
+}
+
+/* Independent fused multiply-adds on enough registers to hide their latency. */
+#define DEFINE_PEAK(name, isa, type, vector, set1, multiply_add)                                   \
+    __attribute__((noinline, target(isa))) static double name(long turns)                          \
+    {                                                                                              \
+        vector a[10];                                                                              \
+        for (int k = 0; k < 10; k++)                                                               \
+            a[k] = set1((type)k);                                                                  \
+        const vector x = set1((type)0.999999), y = set1((type)1e-7);                               \
+        for (long i = 0; i < turns; i++)                                                           \
+            _Pragma("GCC unroll 10") for (int k = 0; k < 10; k++) a[k] =                           \
+                multiply_add(a[k], x, y);                                                          \
+        vector s = a[0];                                                                           \
+        for (int k = 1; k < 10; k++)                                                               \
+            s += a[k];                                                                             \
+        type sums[sizeof(vector) / sizeof(type)];                                                  \
+        memcpy(sums, &s, sizeof s);                                                                \
+        return (double)sums[0] * 0 + (double)(2 * 10 * sizeof(vector) / sizeof(type));             \
+    }
+#if defined(__x86_64__)
+DEFINE_PEAK(peak_avx512_f32, "avx512f", float, __m512, _mm512_set1_ps, _mm512_fmadd_ps)
+DEFINE_PEAK(peak_avx512_f64, "avx512f", double, __m512d, _mm512_set1_pd, _mm512_fmadd_pd)
+DEFINE_PEAK(peak_avx2_f32, "avx2,fma", float, __m256, _mm256_set1_ps, _mm256_fmadd_ps)
+DEFINE_PEAK(peak_avx2_f64, "avx2,fma", double, __m256d, _mm256_set1_pd, _mm256_fmadd_pd)
+#endif
+
+double peak_once(hs_dtype dtype)
+{
+    double flops_a_turn = 0;
+    const long turns = 50000;
+    const double begin = seconds_now();
+#if defined(__x86_64__)
+    if (hs_cpu_isa() == HS_ISA_AVX512)
+        flops_a_turn = dtype == HS_F32 ? peak_avx512_f32(turns) : peak_avx512_f64(turns);
+    else if (hs_cpu_isa() == HS_ISA_AVX2)
+        flops_a_turn = dtype == HS_F32 ? peak_avx2_f32(turns) : peak_avx2_f64(turns);
+#endif
+    return flops_a_turn * (double)turns / (seconds_now() - begin) * 1e-9;
+}
+
+double time_call(void (*run)(void *context), void *context, double budget)
+{
+    enum { MOST = 20000 };
+    static double samples[MOST];
+    run(context);
+    run(context);
+    size_t n = 0;
+    const double begin = seconds_now();
+    while (n < MOST && (n < 3 || seconds_now() - begin < budget)) {
+        const double start = seconds_now();
+        run(context);
+        samples[n++] = seconds_now() - start;
+    }
+    return median(samples, n);
+}
+
+bool peer_start(peer *p, const char *script)
+{
+    int down[2], up[2];
+    *p = (peer){ NULL, NULL, -1 };
+    if (access(script, R_OK) != 0 || pipe(down) != 0)
+        return false;
+    if (pipe(up) != 0) {
+        close(down[0]), close(down[1]);
+        return false;
+    }
+    signal(SIGPIPE, SIG_IGN);
+    p->process = fork();
+    if (p->process == 0) {
+        dup2(down[0], STDIN_FILENO);
+        dup2(up[1], STDOUT_FILENO);
+        close(down[0]), close(down[1]), close(up[0]), close(up[1]);
+        execlp("python3", "python3", script, (char *)NULL);
+        _exit(127);
+    }
+    close(down[0]), close(up[1]);
+    p->to = fdopen(down[1], "w");
+    p->from = fdopen(up[0], "r");
+    char line[256];
+    if (p->process > 0 && p->to && p->from && fgets(line, sizeof line, p->from) &&
+        strncmp(line, "ready", 5) == 0)
+        return true;
+    peer_stop(p);
+    return false;
+}
+
+int peer_ask(peer *p, const char *line, double *numbers, int most)
+{
+    char answer[1024];
+    if (fprintf(p->to, "%s\n", line) < 0 || fflush(p->to) != 0 ||
+        !fgets(answer, sizeof answer, p->from))
+        return 0;
+    int n = 0;
+    for (char *at = answer, *end; n < most; at = end) {
+        numbers[n] = strtod(at, &end);
+        if (end == at)
+            break;
+        n++;
+    }
+    return n;
+}
+
+void peer_stop(peer *p)
+{
+    if (p->to)
+        fclose(p->to);
+    if (p->from)
+        fclose(p->from);
+    if (p->process > 0)
+        waitpid(p->process, NULL, 0);
+    *p = (peer){ NULL, NULL, -1 };
+}
