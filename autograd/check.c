@@ -150,7 +150,7 @@ hs_status hs_gradcheck(hs_var y, const hs_var *wrt, const double *const *values,
     checker c = { .wrt = wrt, .n = n, .checked = n - options->held, .run = { .seed = options->seed } };
     c.batch = (hs_plan_options){ .starts = options->starts,
                                  .rows_per_start = options->rows_per_start,
-                                 .shard_starts = options->shard_starts };
+                                 .shard_starts = options->shard_starts, .threads = 1 };
     c.data = hs_alloc_zero(n, sizeof *c.data);
     c.v = hs_alloc_zero(n, sizeof *c.v);
     c.count = hs_alloc_zero(n, sizeof *c.count);

@@ -28,7 +28,7 @@ typedef struct hs_plan hs_plan;
 typedef struct {
     size_t starts;          /**< start points in the batch; 0 means 1 */
     size_t rows_per_start;  /**< proposals of each; 0 means 1 */
-    int threads;            /**< 0: hs_threads_default() */
+    int threads;            /**< 0: hs_threads_default(), or 1 if a run is too short to share */
     size_t shard_starts;    /**< start points in a shard; 0: chosen from sizes, never from threads */
     void *const *into;      /**< NULL, or per output NULL or the caller's memory for its value: an
                                  output of shared extent is then written there */

@@ -59,12 +59,37 @@ static bool allocate_outputs(hs_plan *plan, void *const *into)
     return true;
 }
 
+/* A rough guess of the seconds that one run takes on one thread. */
+static double guess_seconds(const hs_plan *plan)
+{
+    double seconds = 0;
+    for (int32_t i = 0; i < plan->steps[STAGE_SHARD]; i++) {
+        const plan_step *step = &plan->step[STAGE_SHARD][i];
+        const plan_node *node = &plan->node[step->node];
+        const plan_node *space = node->sums_batch ? &plan->node[node->input[0]] : node;
+        const double rows = (double)batch_count(plan, space->extent);
+        const double passes = step->program ? step->program->steps + 1 : 1;
+        seconds += 5e-8 * (double)plan->shards + 1e-11 * step->flops * rows +
+                   (step->flops > 0 ? 0 : 3e-10 * passes * (double)space->count * rows);
+    }
+    return seconds;
+}
+
+/* Threads cost more than they bring in runs of a few microseconds, and far more on a busy machine.
+ * Results do not depend on this choice. */
+static void limit_threads(hs_plan *plan, int wanted)
+{
+    const double worth_it = 2e-5;
+    if (wanted <= 0 && guess_seconds(plan) < worth_it)
+        plan->threads = 1;
+    if (plan->bins > 1 && plan->threads > plan->bins)
+        plan->threads = plan->bins;
+}
+
 static bool allocate_workspaces(hs_plan *plan)
 {
     plan->scratch_offset = hs_align_up(plan->shard_bytes);
     plan->workspace_bytes = plan->scratch_offset + hs_align_up(plan->scratch_bytes) + HS_ALIGN;
-    if (plan->threads > plan->bins && plan->bins > 1)
-        plan->threads = plan->bins;
     const size_t workspaces = plan->bins > 1 ? (size_t)plan->threads : 1;
     plan->workspace = hs_alloc_zero(workspaces, plan->workspace_bytes);
     plan->shared = hs_alloc_zero(1, plan->shared_bytes + HS_ALIGN);
@@ -125,7 +150,10 @@ hs_status hs_plan_new(hs_plan **plan_, const hs_var *outputs, size_t n,
     }
     ok = ok && plan_build_graph(plan) && plan_fuse(plan) &&
          plan_lay_out(plan, options->shard_starts) && plan_make_steps(plan) &&
-         allocate_outputs(plan, options->into) && allocate_workspaces(plan);
+         allocate_outputs(plan, options->into);
+    if (ok)
+        limit_threads(plan, options->threads);
+    ok = ok && allocate_workspaces(plan);
     if (!ok) {
         hs_plan_free(plan);
         return tape->status;
