@@ -6,8 +6,9 @@
 
 enum { FILE_VERSION = 1 };
 
-static const unsigned char file_magic[STREAM_MAGIC] = { 0x89, 'H', 'S', 'P', '\r', '\n', 0x1a,
-                                                        '\n' };
+static const unsigned char file_magic[STREAM_MAGIC] = {
+    0x89, 'H', 'S', 'P', '\r', '\n', 0x1a, '\n'
+};
 
 static hs_status fail_early(hs_message *message, const char *path, hs_status status,
                             const char *text)
@@ -111,8 +112,8 @@ static void take_header(stream *s, const hs_params *ps)
         stream_fail(s, HS_EDTYPE, "its numbers are %s, expected %s",
                     hs_dtype_name(number == 4 ? HS_F32 : HS_F64), hs_dtype_name(ps->dtype));
     if (s->status == HS_OK && count != ps->count)
-        stream_fail(s, HS_EINVAL, "it has %llu parameters, expected %zu",
-                    (unsigned long long)count, ps->count);
+        stream_fail(s, HS_EINVAL, "it has %llu parameters, expected %zu", (unsigned long long)count,
+                    ps->count);
 }
 
 /* Compares the description of parameter i with the store's. */

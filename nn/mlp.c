@@ -9,8 +9,9 @@
 
 const char *hs_activation_name(hs_activation activation)
 {
-    static const char *const names[] = { "relu", "tanh", "sigmoid", "softplus", "gelu",
-                                         "identity" };
+    static const char *const names[] = {
+        "relu", "tanh", "sigmoid", "softplus", "gelu", "identity"
+    };
     return (unsigned)activation <= HS_IDENTITY ? names[activation] : "invalid";
 }
 

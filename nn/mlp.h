@@ -17,14 +17,7 @@
 
 #include <hastings/nn/linear.h>
 
-typedef enum {
-    HS_RELU,
-    HS_TANH,
-    HS_SIGMOID,
-    HS_SOFTPLUS,
-    HS_GELU,
-    HS_IDENTITY
-} hs_activation;
+typedef enum { HS_RELU, HS_TANH, HS_SIGMOID, HS_SOFTPLUS, HS_GELU, HS_IDENTITY } hs_activation;
 
 /** "relu", "tanh" and so on. */
 const char *hs_activation_name(hs_activation activation);
@@ -34,9 +27,9 @@ hs_var hs_activate_at(hs_activation activation, hs_var x, const char *at);
 #define hs_activate(...) hs_activate_at(__VA_ARGS__, HS_HERE)
 
 typedef struct {
-    const char *name;         /**< NULL: "mlp", "mlp2", "mlp3" ..., the first that is free */
+    const char *name; /**< NULL: "mlp", "mlp2", "mlp3" ..., the first that is free */
     size_t in, out;
-    size_t width, depth;      /**< of the hidden layers, and their number; depth 0 is one linear map */
+    size_t width, depth; /**< of the hidden layers, and their number; depth 0 is one linear map */
     hs_activation activation; /**< after every hidden layer */
     hs_init init;             /**< of the weights; zeroed: hs_init_lecun(), biases likewise */
     double output_scale;      /**< multiplies the initial numbers of the output layer; 0 means 1 */

@@ -31,14 +31,14 @@ typedef enum { HS_CONSTANT, HS_COSINE, HS_EXPONENTIAL } hs_schedule_kind;
 
 /**
  * The learning rate of a step. It rises linearly to `rate` during the first `warmup` steps, then is
- * constant, or falls to final * rate at step `steps` (and stays there): along half a cosine wave, or
- * exponentially.
+ * constant, or falls to final * rate at step `steps` (and stays there): along half a cosine wave,
+ * or exponentially.
  */
 typedef struct {
     hs_schedule_kind kind;
-    double rate;     /**< 0: 1e-3 for Adam and AdamW, 1e-2 for SGD */
-    double final;    /**< a fraction of rate; must be positive for HS_EXPONENTIAL */
-    uint64_t steps;  /**< more than warmup, unless constant */
+    double rate;    /**< 0: 1e-3 for Adam and AdamW, 1e-2 for SGD */
+    double final;   /**< a fraction of rate; must be positive for HS_EXPONENTIAL */
+    uint64_t steps; /**< more than warmup, unless constant */
     uint64_t warmup;
 } hs_schedule;
 
@@ -48,10 +48,10 @@ double hs_schedule_rate(const hs_schedule *schedule, uint64_t step);
 
 typedef struct hs_optimizer hs_optimizer;
 
-/** b = momentum b + g, then w -= rate b, or with Nesterov's look-ahead w -= rate (g + momentum b). */
+/** b = momentum b + g, then w -= rate b; Nesterov's look-ahead: w -= rate (g + momentum b). */
 typedef struct {
     hs_schedule schedule;
-    double momentum;  /**< in [0, 1) */
+    double momentum; /**< in [0, 1) */
     bool nesterov;
     double clip_norm; /**< a longer gradient is shortened to this norm; 0: never */
     int threads;      /**< 0: hs_threads_default() */
@@ -69,8 +69,8 @@ typedef struct {
     int threads;
 } hs_adam_options;
 
-/** An optimiser of all parameters of a store; options may be NULL. NULL if there is no memory, which
- *  the functions below take for an optimiser that fails with HS_ENOMEM. */
+/** An optimiser of all parameters of a store; options may be NULL. NULL if there is no memory,
+ * which the functions below take for an optimiser that fails with HS_ENOMEM. */
 hs_optimizer *hs_sgd_new(hs_params *ps, const hs_sgd_options *options);
 hs_optimizer *hs_adam_new(hs_params *ps, const hs_adam_options *options);
 hs_optimizer *hs_adamw_new(hs_params *ps, const hs_adam_options *options);

@@ -6,13 +6,13 @@
 
 /* Numbers of a step that all elements share. */
 typedef struct {
-    double shorten;        /* factor of the gradient, from clipping */
+    double shorten; /* factor of the gradient, from clipping */
     double rate, momentum;
     bool nesterov;
     double beta1, beta2, epsilon;
-    double correct1;       /* rate / (1 - beta1^t) */
-    double correct2;       /* 1 / sqrt(1 - beta2^t) */
-    double keep;           /* 1 - rate * weight_decay; 1 without */
+    double correct1; /* rate / (1 - beta1^t) */
+    double correct2; /* 1 / sqrt(1 - beta2^t) */
+    double keep;     /* 1 - rate * weight_decay; 1 without */
 } update_numbers;
 
 /* One loop each over n elements, a multiple of the vector width: values w, gradients g, moments. */
@@ -35,10 +35,10 @@ struct hs_optimizer {
     int threads;
     uint64_t steps;
     double norm;
-    int moments;                /* vectors that it keeps, laid out as the store's values */
+    int moments; /* vectors that it keeps, laid out as the store's values */
     void *moment[MAX_MOMENTS];
-    double *sums;               /* one for each block */
-    bool broken;                /* it was made wrong, and `error` says how: every step fails */
+    double *sums; /* one for each block */
+    bool broken;  /* it was made wrong, and `error` says how: every step fails */
     hs_status status;
     char error[256];
 };

@@ -48,8 +48,8 @@ static void sgd(const update_numbers *u, size_t n, void *values, const void *gra
     }
 }
 
-static void adam(const update_numbers *u, size_t n, void *values, const void *gradient,
-                 void *first, void *second)
+static void adam(const update_numbers *u, size_t n, void *values, const void *gradient, void *first,
+                 void *second)
 {
     number *restrict w = values, *restrict m = first, *restrict v = second;
     const number *restrict g = gradient;

@@ -276,10 +276,9 @@ hs_var hs_param_var_at(hs_tape *tape, hs_param p, const char *at)
         return hs_tape_fail(tape, HS_EINVAL, at, "there is no such parameter (index %d of %zu)",
                             (int)p.index, p.store->count);
     if (tape && hs_tape_dtype(tape) != p.store->dtype)
-        return hs_tape_fail(tape, HS_EDTYPE, at,
-                            "parameter \"%s\" is in a store of %s, but the tape is of %s",
-                            entry->name, hs_dtype_name(p.store->dtype),
-                            hs_dtype_name(hs_tape_dtype(tape)));
+        return hs_tape_fail(
+            tape, HS_EDTYPE, at, "parameter \"%s\" is in a store of %s, but the tape is of %s",
+            entry->name, hs_dtype_name(p.store->dtype), hs_dtype_name(hs_tape_dtype(tape)));
     return hs_bound_at(tape, entry->name, entry->shape, &p.store->bound, entry->offset, at);
 }
 

@@ -111,8 +111,8 @@ hs_var hs_param_var_at(hs_tape *tape, hs_param p, const char *at);
 /**
  * A plan that computes a loss, `more` values, and the gradients of the loss with respect to all
  * parameters of the store, which every run writes into hs_params_gradients(). The loss is a shared
- * scalar, as made by hs_mean_rows(). `more` may be NULL if n_more is 0; options->into, if given, has
- * 1 + n_more entries. On failure *plan is NULL and hs_tape_error() of the loss's tape says why.
+ * scalar, as made by hs_mean_rows(). `more` may be NULL if n_more is 0; options->into, if given,
+ * has 1 + n_more entries. On failure *plan is NULL and hs_tape_error() of the loss's tape says why.
  */
 hs_status hs_params_plan_at(hs_plan **plan, hs_var loss, hs_params *ps, const hs_var *more,
                             size_t n_more, const hs_plan_options *options,

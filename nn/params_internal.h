@@ -21,10 +21,10 @@ struct hs_params {
     hs_arena names;
     param_entry *entry;
     size_t count, capacity;
-    size_t size;                    /* elements */
+    size_t size; /* elements */
     void *values;
-    const void *bound;              /* = values: where tapes look, so it must not move */
-    void *gradients;                /* once they exist, nothing can be added */
+    const void *bound; /* = values: where tapes look, so it must not move */
+    void *gradients;   /* once they exist, nothing can be added */
     size_t bytes, bytes_capacity;
 };
 

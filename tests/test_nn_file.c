@@ -102,7 +102,8 @@ START_TEST(round_trip)
 {
     const hs_dtype dtype = (hs_dtype)_i;
     hs_params *a = new_store(dtype, 1), *b = new_store(dtype, 2);
-    const double odd[SIZE] = { 0, -0.0, INFINITY, -INFINITY, 1e-45, 1.5, -3e38, 1, 2, 3 };
+    const double odd[SIZE] = { 0, -0.0, (double)INFINITY, -(double)INFINITY, 1e-45, 1.5, -3e38, 1,
+                               2, 3 };
     hs_params_set(a, odd);
     double values[SIZE];
     hs_params_get(a, values);
@@ -163,9 +164,10 @@ START_TEST(the_format_is_as_documented)
     hs_params *ps = hs_params_new(HS_F64, 0);
     hs_params_add(ps, "ab", hs_dims(1), hs_init_values(&two));
     ck_assert_int_eq(hs_params_save(ps, NULL, path, NULL), HS_OK);
-    unsigned char expected[78] = { 0x89, 'H', 'S', 'P', '\r', '\n', 0x1a, '\n', 1, 0, 0, 0, 8, 0, 0,
-                                   0, 78, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0,
-                                   'a', 'b', 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0 };
+    unsigned char expected[78] = { 0x89, 'H', 'S', 'P', '\r', '\n', 0x1a, '\n', 1, 0, 0,   0,   8,
+                                   0,    0,   0,   78,  0,    0,    0,    0,    0, 0, 0,   1,   0,
+                                   0,    0,   0,   0,   0,    0,    2,    0,    0, 0, 'a', 'b', 1,
+                                   0,    0,   0,   1,   0,    0,    0,    0,    0, 0, 0 };
     expected[66 + 7] = 0x40; /* 2.0, after 16 zero bytes of no optimiser */
     const unsigned long crc = crc32(0, expected, 74);
     for (int i = 0; i < 4; i++)
@@ -195,7 +197,7 @@ START_TEST(every_damage_is_refused)
             bytes[i] = (unsigned char)(bytes[i] ^ 1u << bit);
             write_file(bytes, n);
             assert_load_fails(other, into, HS_EFORMAT,
-                              i < 8 ? "not a parameter file"
+                              i < 8    ? "not a parameter file"
                               : i < 12 ? "format version is"
                               : i < 16 ? "damaged: its checksum is"
                               : i < 24 ? "expected"
@@ -260,7 +262,8 @@ START_TEST(what_does_not_match_is_refused)
     hs_params_add(ps, "net.0.weight", hs_dims(3, 2), hs_init_zero());
     hs_params_add(ps, "net.0.Bias", hs_dims(3), hs_init_zero());
     hs_params_add(ps, "scale", hs_scalar_shape(), hs_init_zero());
-    assert_load_fails(ps, NULL, HS_EINVAL, "parameter 1 is \"net.0.bias\", expected \"net.0.Bias\"");
+    assert_load_fails(ps, NULL, HS_EINVAL,
+                      "parameter 1 is \"net.0.bias\", expected \"net.0.Bias\"");
     hs_params_free(ps);
 
     ps = hs_params_new(HS_F32, 1);

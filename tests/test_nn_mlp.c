@@ -1,4 +1,4 @@
-/* Linear layers and networks against plain loops, and what they say when they are given nonsense. */
+/* Linear layers and networks against plain loops, and what they say when given nonsense. */
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,8 +61,11 @@ static void naive(hs_params *ps, const char *net, size_t depth, hs_activation ac
 static void check_network(hs_dtype dtype, size_t depth, hs_activation activation)
 {
     hs_params *ps = hs_params_new(dtype, 7);
-    hs_mlp net = hs_mlp_new(ps, &(hs_mlp_options){ .name = "net", .in = IN, .out = OUT,
-                                                   .width = WIDTH, .depth = depth,
+    hs_mlp net = hs_mlp_new(ps, &(hs_mlp_options){ .name = "net",
+                                                   .in = IN,
+                                                   .out = OUT,
+                                                   .width = WIDTH,
+                                                   .depth = depth,
                                                    .activation = activation });
     ck_assert_int_eq(hs_params_status(ps), HS_OK);
     ck_assert_uint_eq(hs_params_count(ps), 2 * (depth + 1));
@@ -109,8 +112,8 @@ START_TEST(a_layer_without_bias)
 {
     hs_params *ps = hs_params_new(HS_F64, 7);
     const double w[6] = { 1, 2, 3, 4, 5, 6 }, point[3] = { 1, 10, 100 };
-    hs_linear layer = hs_linear_new(ps, "l", 3, 2, &(hs_linear_options){
-                                        .weight = hs_init_values(w), .no_bias = true });
+    hs_linear layer = hs_linear_new(
+        ps, "l", 3, 2, &(hs_linear_options){ .weight = hs_init_values(w), .no_bias = true });
     ck_assert_uint_eq(hs_params_count(ps), 1);
     hs_tape *tape = hs_tape_new(HS_F64);
     hs_var y = hs_linear_apply(&layer, hs_tensor(tape, hs_dims(3), point));
@@ -209,12 +212,11 @@ static void assert_tape(hs_tape *tape, hs_status status, const char *part)
 START_TEST(wrong_inputs_stick_to_the_tape)
 {
     hs_params *ps = hs_params_new(HS_F64, 0);
-    hs_mlp net = hs_mlp_new(ps, &(hs_mlp_options){ .name = "net", .in = 3, .out = 1, .width = 4,
-                                                   .depth = 1 });
+    hs_mlp net = hs_mlp_new(
+        ps, &(hs_mlp_options){ .name = "net", .in = 3, .out = 1, .width = 4, .depth = 1 });
     hs_tape *tape = hs_tape_new(HS_F64);
     ck_assert(!hs_var_ok(hs_mlp_apply(&net, hs_input(tape, "x", HS_ROW, hs_dims(2)))));
-    assert_tape(tape, HS_ESHAPE,
-                "linear layer \"net.0\" takes a vector [3], but was given [2]");
+    assert_tape(tape, HS_ESHAPE, "linear layer \"net.0\" takes a vector [3], but was given [2]");
 
     tape = hs_tape_new(HS_F64);
     hs_mlp_apply(&net, hs_input(tape, "x", HS_ROW, hs_dims(5, 3)));
@@ -231,8 +233,8 @@ START_TEST(wrong_inputs_stick_to_the_tape)
     assert_tape(tape, HS_EINVAL, "no activation with number 99");
 
     tape = hs_tape_new(HS_F64); /* an earlier error is kept */
-    hs_var bad = hs_add(hs_input(tape, "a", HS_ROW, hs_dims(2)),
-                        hs_input(tape, "b", HS_ROW, hs_dims(3)));
+    hs_var bad =
+        hs_add(hs_input(tape, "a", HS_ROW, hs_dims(2)), hs_input(tape, "b", HS_ROW, hs_dims(3)));
     hs_mlp_apply(&net, bad);
     assert_tape(tape, HS_ESHAPE, "add");
 

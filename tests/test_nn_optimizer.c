@@ -1,4 +1,4 @@
-/* Optimisers against the recursions of their papers, written again in double; schedules; clipping. */
+/* Optimisers against the recursions of their papers in double; schedules; clipping. */
 #include <stdio.h>
 #include <string.h>
 
@@ -81,11 +81,12 @@ static hs_optimizer *new_optimizer(hs_params *ps, update_case c, double clip, in
 {
     const hs_schedule schedule = { HS_COSINE, 0.05, 0.1, 15, 4 };
     const hs_sgd_options sgd = { schedule, c == SGD ? 0 : 0.8, c == NESTEROV, clip, threads };
-    const hs_adam_options adam = { schedule, 0.85, 0.97, 1e-6, c == ADAMW ? 0.1 : 0, clip,
-                                   threads };
-    return c <= NESTEROV  ? hs_sgd_new(ps, &sgd)
-           : c == ADAMW ? hs_adamw_new(ps, &adam)
-                        : hs_adam_new(ps, &adam);
+    const hs_adam_options adam = {
+        schedule, 0.85, 0.97, 1e-6, c == ADAMW ? 0.1 : 0, clip, threads
+    };
+    return c <= NESTEROV ? hs_sgd_new(ps, &sgd)
+           : c == ADAMW  ? hs_adamw_new(ps, &adam)
+                         : hs_adam_new(ps, &adam);
 }
 
 static void check_updates(update_case c, hs_dtype dtype, double clip)
@@ -125,8 +126,8 @@ START_TEST(updates_follow_the_recursions)
 {
     for (hs_dtype dtype = HS_F32; dtype <= HS_F64; dtype++) {
         check_updates((update_case)_i, dtype, 0);
-        check_updates((update_case)_i, dtype, 0.5);  /* always clips */
-        check_updates((update_case)_i, dtype, 1e9);  /* never clips */
+        check_updates((update_case)_i, dtype, 0.5); /* always clips */
+        check_updates((update_case)_i, dtype, 1e9); /* never clips */
     }
 }
 END_TEST
@@ -189,7 +190,7 @@ END_TEST
 START_TEST(a_nonfinite_gradient_changes_nothing)
 {
     static double g[ALL], before[ALL], after[ALL];
-    const double bad[] = { NAN, INFINITY, -INFINITY };
+    const double bad[] = { (double)NAN, (double)INFINITY, -(double)INFINITY };
     const size_t place[] = { 0, SMALL - 1, SMALL, ALL - 1 };
     hs_params *ps = new_store(HS_F32), *twin = new_store(HS_F32);
     hs_optimizer *optimizer = new_optimizer(ps, ADAMW, 1, 2);
@@ -271,13 +272,13 @@ START_TEST(wrong_options_are_reported_by_every_step)
                   "adam: schedule.rate must be positive, but is -1");
     assert_broken(hs_adam_new(ps, &(hs_adam_options){ .schedule = { HS_COSINE, .rate = 1 } }),
                   "schedule.steps must be more than schedule.warmup");
-    assert_broken(hs_adam_new(ps, &(hs_adam_options){
-                                      .schedule = { HS_EXPONENTIAL, .rate = 1, .steps = 9 } }),
+    assert_broken(hs_adam_new(ps, &(hs_adam_options){ .schedule = { HS_EXPONENTIAL, .rate = 1,
+                                                                    .steps = 9 } }),
                   "schedule.final must be positive");
     assert_broken(hs_adam_new(ps, &(hs_adam_options){ .beta1 = 1 }), "beta1 must be in (0, 1)");
     assert_broken(hs_adam_new(ps, &(hs_adam_options){ .beta2 = 2 }), "beta2 must be in (0, 1)");
     assert_broken(hs_adam_new(ps, &(hs_adam_options){ .epsilon = -1 }), "epsilon");
-    assert_broken(hs_adam_new(ps, &(hs_adam_options){ .clip_norm = NAN }), "clip_norm");
+    assert_broken(hs_adam_new(ps, &(hs_adam_options){ .clip_norm = (double)NAN }), "clip_norm");
     assert_broken(hs_adam_new(ps, &(hs_adam_options){ .weight_decay = 0.1 }), "hs_adamw_new()");
     assert_broken(hs_adamw_new(ps, &(hs_adam_options){ .weight_decay = -0.1 }),
                   "adamw: weight_decay");

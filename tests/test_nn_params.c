@@ -28,7 +28,8 @@ static init_case init_cases(int i)
         { "glorot", hs_init_glorot(), false, sqrt(2 / (in + out)) },
         { "normal", hs_init_normal(0.3), true, 0.3 },
         { "uniform", hs_init_uniform(0.3), false, 0.3 / sqrt(3) },
-        { "scaled", hs_init_scaled(hs_init_scaled(hs_init_he(), 0.1), 5), true, 0.5 * sqrt(2 / in) },
+        { "scaled", hs_init_scaled(hs_init_scaled(hs_init_he(), 0.1), 5), true,
+          0.5 * sqrt(2 / in) },
     };
     return cases[i];
 }
@@ -213,7 +214,7 @@ START_TEST(errors_stick_and_say_what)
     assert_error(ps, HS_EINVAL, "needs a name");
 
     ps = hs_params_new(HS_F64, 0);
-    hs_params_add(ps, "w", hs_dims(1), hs_init_normal(NAN));
+    hs_params_add(ps, "w", hs_dims(1), hs_init_normal((double)NAN));
     assert_error(ps, HS_EINVAL, "parameter \"w\" has an invalid initialiser");
 
     ps = hs_params_new(HS_F64, 0);

@@ -25,8 +25,9 @@ static hs_var regression_loss(hs_tape *tape, const hs_mlp *net)
 
 static hs_mlp new_net(hs_params *ps)
 {
-    return hs_mlp_new(ps, &(hs_mlp_options){ .name = "net", .in = 2, .out = 2, .width = 16,
-                                             .depth = 2, .activation = HS_TANH });
+    return hs_mlp_new(
+        ps, &(hs_mlp_options){
+                .name = "net", .in = 2, .out = 2, .width = 16, .depth = 2, .activation = HS_TANH });
 }
 
 enum { STEPS = 100, SIZE = 16 * 2 + 16 + 16 * 16 + 16 + 2 * 16 + 2 };
@@ -43,13 +44,13 @@ static void train(hs_dtype dtype, int threads, size_t shard_starts, outcome *out
     hs_tape *tape = hs_tape_new(dtype);
     hs_var loss = regression_loss(tape, &net);
     hs_plan *plan;
-    const hs_plan_options options = { .starts = 100, .threads = threads,
+    const hs_plan_options options = { .starts = 100,
+                                      .threads = threads,
                                       .shard_starts = shard_starts };
     ck_assert_msg(hs_params_plan(&plan, loss, ps, NULL, 0, &options) == HS_OK, "%s",
                   hs_tape_error(tape));
-    hs_optimizer *adam = hs_adam_new(ps, &(hs_adam_options){ .schedule = { .rate = 0.01 },
-                                                             .clip_norm = 2,
-                                                             .threads = threads });
+    hs_optimizer *adam = hs_adam_new(
+        ps, &(hs_adam_options){ .schedule = { .rate = 0.01 }, .clip_norm = 2, .threads = threads });
     for (uint64_t step = 0; step < STEPS; step++) {
         ck_assert_int_eq(hs_plan_run(plan, &(hs_run){ .seed = 3, .step = step }), HS_OK);
         out->last = hs_plan_scalar(plan, loss);
