@@ -28,7 +28,8 @@ typedef struct {
     bool no_bias;
 } hs_linear_options;
 
-/** Adds a layer's parameters, name.weight and name.bias, to a store. Options may be NULL. */
+/** Adds a layer's parameters, name.weight and name.bias, to a store. A NULL name is "linear";
+ *  options may be NULL. */
 hs_linear hs_linear_new(hs_params *ps, const char *name, size_t in, size_t out,
                         const hs_linear_options *options);
 
