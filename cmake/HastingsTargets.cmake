@@ -1,8 +1,11 @@
 # hastings_folder(NAME LAYERS lower...)   the sources of one folder, which may include
 #     <hastings/NAME/...> and <hastings/lower/...> and nothing else: every folder has an include
 #     root of its own, so that an upward #include does not compile.
-# hastings_kernels(NAME source...)        compiles sources once per instruction set and number type.
-# hastings_library(NAME FOLDERS ...)      the library made of the folders.
+# hastings_kernels(NAME "LAYERS" source...)  compiles sources once per instruction set and number
+#     type; a folder's *_kernels.c are compiled so by themselves.
+# hastings_link_kernels(TARGET NAME)      adds what hastings_kernels(NAME ...) compiled to a target.
+# hastings_library(NAME FOLDERS ...)      the library made of the folders; HastingsInstall.cmake
+#     installs it.
 
 set(HS_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes
     -Wmissing-prototypes -Wcast-qual -Wvla -Wdouble-promotion -Wundef)
@@ -17,9 +20,9 @@ function(hastings_flags target)
 endfunction()
 
 function(hastings_include_root folder)
-    set(root ${CMAKE_BINARY_DIR}/include-${folder})
+    set(root ${PROJECT_BINARY_DIR}/include-${folder})
     file(MAKE_DIRECTORY ${root}/hastings)
-    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${folder} ${root}/hastings/${folder} SYMBOLIC)
+    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${root}/hastings/${folder} SYMBOLIC)
 endfunction()
 
 function(hastings_kernels folder layers)
@@ -41,13 +44,18 @@ function(hastings_kernels folder layers)
             target_compile_definitions(${target} PRIVATE HS_KERNEL_ISA=${isa}
                                        HS_KERNEL_TYPE=${type} HS_KERNEL_F64=$<BOOL:${is_f64}>)
             foreach(layer ${folder} ${layers})
-                target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/include-${layer})
+                target_include_directories(${target} PRIVATE ${PROJECT_BINARY_DIR}/include-${layer})
             endforeach()
             target_link_libraries(${target} PRIVATE PkgConfig::SLEEF)
             list(APPEND objects $<TARGET_OBJECTS:${target}>)
         endforeach()
     endforeach()
     set_property(GLOBAL PROPERTY ${folder}_kernel_objects "${objects}")
+endfunction()
+
+function(hastings_link_kernels target folder)
+    get_property(objects GLOBAL PROPERTY ${folder}_kernel_objects)
+    target_sources(${target} PRIVATE ${objects})
 endfunction()
 
 function(hastings_folder folder)
@@ -63,31 +71,30 @@ function(hastings_folder folder)
     add_library(hs_${folder} OBJECT ${sources})
     hastings_flags(hs_${folder})
     target_include_directories(hs_${folder} PUBLIC
-        $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include-${folder}>)
+        $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include-${folder}>)
     foreach(layer ${arg_LAYERS})
-        target_include_directories(hs_${folder} PRIVATE ${CMAKE_BINARY_DIR}/include-${layer})
+        target_include_directories(hs_${folder} PRIVATE ${PROJECT_BINARY_DIR}/include-${layer})
     endforeach()
-    target_link_libraries(hs_${folder} PRIVATE OpenBLASSerial PkgConfig::SLEEF PkgConfig::ZLIB)
+    target_link_libraries(hs_${folder} PRIVATE OpenBLAS::OpenBLAS PkgConfig::SLEEF PkgConfig::ZLIB)
 endfunction()
 
 function(hastings_library name)
     cmake_parse_arguments(arg "" "" "FOLDERS" ${ARGN})
     add_library(${name})
     foreach(folder ${arg_FOLDERS})
-        get_property(kernels GLOBAL PROPERTY ${folder}_kernel_objects)
-        target_sources(${name} PRIVATE $<TARGET_OBJECTS:hs_${folder}> ${kernels})
+        target_sources(${name} PRIVATE $<TARGET_OBJECTS:hs_${folder}>)
+        hastings_link_kernels(${name} ${folder})
         target_include_directories(${name} PUBLIC
-            $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include-${folder}>)
-        file(GLOB headers ${folder}/*.h)
-        list(FILTER headers EXCLUDE REGEX "_internal\\.h$|/simd\\.h$|/vector_math\\.h$")
-        install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hastings/${folder})
+            $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include-${folder}>)
     endforeach()
-    file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/include-all)
-    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/hastings.h ${CMAKE_BINARY_DIR}/include-all/hastings.h SYMBOLIC)
-    target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include-all>
+    file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/include-all)
+    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/hastings.h ${PROJECT_BINARY_DIR}/include-all/hastings.h SYMBOLIC)
+    target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include-all>
                                $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C)
-    target_link_libraries(${name} PRIVATE OpenBLASSerial PkgConfig::SLEEF PkgConfig::ZLIB
+    target_link_libraries(${name} PRIVATE OpenBLAS::OpenBLAS PkgConfig::SLEEF PkgConfig::ZLIB
                           OpenMP::OpenMP_C m)
+    set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION}
+                          SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
     add_library(hastings::${name} ALIAS ${name})
 endfunction()
