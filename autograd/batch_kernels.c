@@ -63,9 +63,9 @@ static void sum_lanes(size_t features, size_t lanes, const void *v_, size_t stri
                 for (size_t i = 0; i < whole; i += LANES)
                     s[k] += v_loadu(v + k * stride + i);
         for (size_t k = 0; k < n; k++) {
-            real total = v_sum(s[k]);
-            for (size_t i = whole; i < lanes; i++)
-                total += v[k * stride + i];
+            if (whole < lanes) /* padding may hold anything, a NaN too */
+                s[k] += v_keep(v_first(lanes - whole), v_loadu(v + k * stride + whole));
+            const real total = v_sum(s[k]);
             out[f + k] = add_to ? out[f + k] + total : total;
         }
     }

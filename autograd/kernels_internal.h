@@ -22,7 +22,8 @@ typedef struct {
     void (*add)(size_t n, void *sum, const void *v);
     /* The sum of v[0 .. n-1], for any n. */
     double (*sum)(size_t n, const void *v);
-    /* out[f] = (add ? out[f] : 0) + sum over l < lanes of v[f * stride + l]; never reads further. */
+    /* out[f] = (add ? out[f] : 0) + sum over l < lanes of v[f * stride + l], whose lanes are padded
+     * to whole vectors with anything. */
     void (*sum_lanes)(size_t features, size_t lanes, const void *v, size_t stride, void *out,
                       bool add);
     /* out[l] = v[l / repeat] for first <= l < first + n, stored from out[0]. */

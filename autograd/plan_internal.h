@@ -213,6 +213,25 @@ struct run_state {
     int threads;       /* to use inside a step */
 };
 
+/* The address of a value in this run. */
+static inline void *resolve(const run_state *state, place at)
+{
+    const hs_plan *plan = state->plan;
+    switch (at.kind) {
+    case IN_SHARD:
+        return state->workspace + at.offset;
+    case IN_SHARED:
+        return plan->shared + at.offset;
+    case IN_SUM:
+        if (state->bin)
+            return state->bin + plan->sum[at.index].offset + at.offset;
+        return (char *)plan->sum[at.index].into + at.offset;
+    case IN_OUTSIDE:
+    default:
+        return (char *)(uintptr_t)plan->outside_now[at.index] + at.offset;
+    }
+}
+
 /* The passes; each returns false after failing the tape. */
 bool plan_build_graph(hs_plan *plan);
 bool plan_fuse(hs_plan *plan);
@@ -229,7 +248,6 @@ bool plan_fail(hs_plan *plan, hs_status status, int32_t node, const char *format
     HS_PRINTF(4, 5);
 bool plan_no_memory(hs_plan *plan);
 
-void *resolve(const run_state *state, place at);
 
 /* True for a node that nothing needs any more. */
 static inline bool is_unused(const plan_node *node)

@@ -508,7 +508,9 @@ void program_run(const plan_step *step, run_state *state)
 {
     const program *p = step->program;
     const hs_plan *plan = state->plan;
-    runner r = { .p = p, .plan = plan };
+    runner r; /* not cleared: its lists are long, and most programs short */
+    r.p = p;
+    r.plan = plan;
     r.registers = state->scratch;
     r.sum = r.registers + (size_t)p->registers * BLOCK_BYTES;
     r.error = r.sum + BLOCK_BYTES;

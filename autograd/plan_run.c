@@ -183,24 +183,6 @@ void hs_plan_free(hs_plan *plan)
 
 /* ---- Running -------------------------------------------------------------------------------- */
 
-void *resolve(const run_state *state, place at)
-{
-    const hs_plan *plan = state->plan;
-    switch (at.kind) {
-    case IN_SHARD:
-        return state->workspace + at.offset;
-    case IN_SHARED:
-        return plan->shared + at.offset;
-    case IN_SUM:
-        if (state->bin)
-            return state->bin + plan->sum[at.index].offset + at.offset;
-        return (char *)plan->sum[at.index].into + at.offset;
-    case IN_OUTSIDE:
-    default:
-        return (char *)(uintptr_t)plan->outside_now[at.index] + at.offset;
-    }
-}
-
 void hs_plan_set(hs_plan *plan, hs_var input, const void *data)
 {
     for (int32_t i = 0; plan && i < plan->outsides; i++)

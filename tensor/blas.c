@@ -8,6 +8,11 @@
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
 static hs_isa isa = HS_ISA_BASE;
 
+/* OpenBLAS built without threads hands the same buffer to two callers at once (0.3.21: wrong numbers
+ * in one small product of a hundred). Such a build is used by one thread at a time. */
+static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+static bool needs_lock;
+
 static bool is_one_of(const char *name, const char *const *names)
 {
     while (*names && strcasecmp(name, *names) != 0)
@@ -20,6 +25,7 @@ static void prepare(void)
 {
     static const char *const avx512[] = { "SkylakeX", "Cooperlake", "SapphireRapids", NULL };
     static const char *const avx2[] = { "Haswell", "Zen", "Excavator", NULL };
+    needs_lock = openblas_get_parallel() == OPENBLAS_SEQUENTIAL;
     openblas_set_num_threads(1);
     const char *core = openblas_get_corename();
     if (is_one_of(core, avx512))
@@ -46,10 +52,14 @@ void hs_blas_multiply(hs_dtype dtype, size_t m, size_t n, size_t k, const void *
     pthread_once(&prepared, prepare);
     const enum CBLAS_TRANSPOSE op_a = transpose_a ? CblasTrans : CblasNoTrans;
     const enum CBLAS_TRANSPOSE op_b = transpose_b ? CblasTrans : CblasNoTrans;
+    if (needs_lock)
+        pthread_mutex_lock(&one_at_a_time);
     if (dtype == HS_F32)
         cblas_sgemm(CblasRowMajor, op_a, op_b, (int)m, (int)n, (int)k, 1.0f, a, (int)a_stride, b,
                     (int)b_stride, accumulate ? 1.0f : 0.0f, c, (int)c_stride);
     else
         cblas_dgemm(CblasRowMajor, op_a, op_b, (int)m, (int)n, (int)k, 1.0, a, (int)a_stride, b,
                     (int)b_stride, accumulate ? 1.0 : 0.0, c, (int)c_stride);
+    if (needs_lock)
+        pthread_mutex_unlock(&one_at_a_time);
 }

@@ -85,14 +85,14 @@ HS_INLINE void add_products(const int TO, const int NV, vec (*a)[FLAT_NV], const
     }
 }
 
-HS_INLINE void run_tiles(const int TO, const int NV, const hs_product *p, range r)
+HS_INLINE void run_tiles(const int TO, const int NV, const hs_product *p, const range *r)
 {
     const size_t in = p->in, w_out = p->w_out, w_in = p->w_in, x_stride = p->x_stride;
     const hs_activation_kind act = p->act;
-    for (size_t block = 0; block < r.blocks; block++) {
-        const size_t l = r.l0 + block * (size_t)(NV * LANES);
-        for (size_t tile = 0; tile < r.tiles; tile++) {
-            const size_t o = r.o0 + tile * (size_t)TO;
+    for (size_t block = 0; block < r->blocks; block++) {
+        const size_t l = r->l0 + block * (size_t)(NV * LANES);
+        for (size_t tile = 0; tile < r->tiles; tile++) {
+            const size_t o = r->o0 + tile * (size_t)TO;
             vec a[MAX_TO][FLAT_NV];
             HS_UNROLL
             for (int t = 0; t < TO; t++) {
@@ -148,7 +148,7 @@ HS_INLINE void run_tiles(const int TO, const int NV, const hs_product *p, range 
 }
 
 #define TILE(to, nv)                                                                               \
-    static HS_NOINLINE void tiles_##to##x##nv(const hs_product *p, range r)                        \
+    static HS_NOINLINE void tiles_##to##x##nv(const hs_product *p, const range *r)                        \
     {                                                                                              \
         run_tiles(to, nv, p, r);                                                                   \
     }
@@ -177,7 +177,7 @@ FLAT_COLUMN(3)
 FLAT_COLUMN(4)
 #endif
 
-static void (*const tile_table[FLAT_NV][MAX_TO])(const hs_product *, range) = {
+static void (*const tile_table[FLAT_NV][MAX_TO])(const hs_product *, const range *) = {
     TILE_NAMES(1), TILE_NAMES(2),
 #if HS_VECTOR_BYTES == 64
     TILE_NAMES(3), TILE_NAMES(4), FLAT_NAMES(5), FLAT_NAMES(6), FLAT_NAMES(7), FLAT_NAMES(8),
@@ -217,7 +217,7 @@ static void run_block(const hs_product *p)
             r.tiles = out_group == 0 ? outs.large : outs.small;
             if (r.tiles == 0)
                 continue;
-            tile_table[nv - 1][to - 1](p, r);
+            tile_table[nv - 1][to - 1](p, &r);
             r.o0 += r.tiles * to;
         }
         r.l0 += r.blocks * nv * LANES;

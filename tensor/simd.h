@@ -130,15 +130,31 @@ HS_INLINE vec v_sqrt(vec a)
 #endif
 }
 
-/* The sum of all lanes, always in the same (pairwise) order. */
+/* The sum of all lanes, always in the same (pairwise) order: halves are added until one number is
+ * left. */
+#define HS_HALVE(result, type, bytes, a)                                                           \
+    type __attribute__((vector_size(bytes))) result, result##_high;                                \
+    memcpy(&result, &(a), (bytes));                                                                \
+    memcpy(&result##_high, (const char *)&(a) + (bytes), (bytes));                                 \
+    result += result##_high
+
 HS_INLINE real v_sum(vec a)
 {
-    real lane[LANES];
-    memcpy(lane, &a, sizeof a);
-    for (int half = LANES / 2; half > 0; half /= 2)
-        for (int i = 0; i < half; i++)
-            lane[i] += lane[i + half];
-    return lane[0];
+#if HS_VECTOR_BYTES == 64
+    HS_HALVE(a32, real, 32, a);
+#else
+    const vec a32 = a;
+#endif
+#if HS_VECTOR_BYTES >= 32
+    HS_HALVE(a16, real, 16, a32);
+#else
+    const vec a16 = a32;
+#endif
+#if HS_KERNEL_F64
+    return a16[0] + a16[1];
+#else
+    return (a16[0] + a16[2]) + (a16[1] + a16[3]);
+#endif
 }
 
 /* All ones in lanes 0 .. n-1. */

@@ -319,7 +319,8 @@ START_TEST(padding_is_not_reported)
     hs_var a = hs_abs(x), t = hs_input(tape, "t", HS_START, hs_dims(12)), la = hs_log(a);
     hs_var big = hs_add(t, hs_sum_to(la, hs_scalar_shape(), HS_START));
     hs_plan *plan = make_plan(((hs_var[]){ t, big, hs_exp(big), la }), 4,
-                              (hs_plan_options){ .starts = 3, .rows_per_start = 3, .trace = true });
+                              (hs_plan_options){ .starts = 3, .rows_per_start = 3,
+                                                 .shard_starts = 3, .trace = true });
     hs_plan_set(plan, x, (const double[]){ 1, 2, 3, 4, 5, 6, 7, 8, 9 });
     hs_plan_set(plan, t, numbers(36));
     run(plan);
