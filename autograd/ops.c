@@ -431,6 +431,9 @@ hs_var hs_concat_at(const hs_var *xs, size_t n, int axis, const char *at)
                                 "concat: %s and %s differ in more than axis %d",
                                 var_text(xs[0], a), var_text(xs[i], b), axis);
         }
+        if (shape.dim[axis] > (size_t)-1 - length)
+            return hs_tape_fail(xs[0].tape, HS_EOVERFLOW, at,
+                                "concat: the joined axis is longer than can be counted");
         shape.dim[axis] += length;
         extent = widest(extent, node_of(xs[i])->extent);
     }

@@ -4,8 +4,6 @@
  * its value, and it is never stored. */
 #include "plan_internal.h"
 
-enum { MAX_GROUP = 48 }; /* nodes in one elementwise program */
-
 int32_t plan_owner(const hs_plan *plan, int32_t id)
 {
     while (plan->node[id].making == BY_VIEW)
@@ -111,13 +109,15 @@ static void extend_product(hs_plan *plan, int32_t product, int32_t from, int32_t
 {
     for (int32_t id = from;;) {
         plan_node *node = &plan->node[id];
+        const bool end = id == product || node->product == product;
         node->making = BY_OTHER;
-        if (id == product || node->product == product)
+        node->product = product;
+        if (end)
             break;
         id = node->input[0];
     }
     for (int32_t id = product; id <= last; id++)
-        if (id == product || plan->node[id].product == product)
+        if (plan->node[id].product == product)
             plan->node[id].host = last;
     plan->node[last].product = product;
     plan->node[last].making = BY_STEP;
@@ -249,11 +249,11 @@ bool plan_fuse(hs_plan *plan)
         plan->tail[id] = (product_tail){ -1, -1, -1, HS_ACT_NONE };
     count_uses(plan);
     mark_simple(plan);
-    if (!plan->trace) {
+    if (!plan->trace)
         fuse_products(plan, plan->tail);
-        fuse_elementwise(plan, user);
-    }
     merge_sums(plan);
+    if (!plan->trace)
+        fuse_elementwise(plan, user);
     hs_free(user);
     return true;
 }

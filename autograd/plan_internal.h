@@ -78,6 +78,10 @@ typedef struct {
 typedef struct plan_step plan_step;
 typedef struct run_state run_state;
 
+/* Nodes in one elementwise program. Each but the last fills an operand of another, so a group of
+ * ternary nodes reads at most 2 * MAX_GROUP + 1 values from outside. */
+enum { MAX_GROUP = 32, MAX_OPERANDS = 2 * MAX_GROUP + 1, MAX_STEPS = MAX_GROUP + 1 };
+
 /* An operand of an elementwise program. */
 typedef enum { OPERAND_VECTOR, OPERAND_SCALAR, OPERAND_EXPAND } operand_mode;
 enum { LOOP_DIMS = HS_MAX_RANK };
@@ -119,6 +123,7 @@ struct plan_step {
     void (*run)(const plan_step *step, run_state *state);
     const char *what;
     int32_t node;
+    bool makes_value;  /* its node's value is complete after it */
     bool first_in_sum; /* begins a sum over the batch: overwrites in the first shard of a bin */
     place out;
     place in[3];

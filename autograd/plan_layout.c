@@ -1,6 +1,7 @@
 /* Third pass: how the batch is cut into shards, and where each value is stored. */
 #include "plan_internal.h"
 
+#include <stdint.h>
 #include <string.h>
 
 /* Lanes are padded to whole cache lines; a single lane is not padded, and then vectors run over
@@ -9,6 +10,27 @@ static size_t pad_lanes(const hs_plan *plan, size_t lanes)
 {
     const size_t line = HS_ALIGN / plan->element;
     return lanes == 1 ? 1 : (lanes + line - 1) / line * line;
+}
+
+/* Bytes of `count` features of `stride` numbers each, aligned; false if they cannot be counted. */
+static bool value_bytes(const hs_plan *plan, size_t count, size_t stride, size_t *bytes)
+{
+    if (!hs_size_mul(count, stride, bytes) || !hs_size_mul(*bytes, plan->element, bytes) ||
+        *bytes > (size_t)PTRDIFF_MAX - HS_ALIGN)
+        return false;
+    *bytes = hs_align_up(*bytes);
+    return true;
+}
+
+/* Takes `count` numbers at the end of a block of *total bytes, and says where they are. */
+static bool take(const hs_plan *plan, size_t count, size_t *total, size_t *offset)
+{
+    size_t bytes;
+    if (!value_bytes(plan, count, 1, &bytes) || *total > (size_t)PTRDIFF_MAX - bytes)
+        return false;
+    *offset = *total;
+    *total += bytes;
+    return true;
 }
 
 /* ---- Lifetimes ---------------------------------------------------------------------------- */
@@ -51,13 +73,17 @@ static bool place_in_shard(hs_plan *plan)
     if (!live)
         return false;
     int32_t blocks = 0; /* sorted by offset */
+    bool ok = true;
     plan->shard_bytes = 0;
-    for (int32_t id = 0; id < plan->nodes; id++) {
+    for (int32_t id = 0; ok && id < plan->nodes; id++) {
         plan_node *node = &plan->node[id];
         if (is_unused(node) || node->making != BY_STEP || node->extent == HS_SHARED)
             continue;
-        const size_t bytes =
-            hs_align_up(node->count * plan->stride[node->extent] * plan->element);
+        size_t bytes;
+        if (!value_bytes(plan, node->count, plan->stride[node->extent], &bytes)) {
+            ok = false;
+            break;
+        }
         int32_t kept = 0;
         for (int32_t i = 0; i < blocks; i++)
             if (live[i].last >= id)
@@ -71,16 +97,17 @@ static bool place_in_shard(hs_plan *plan)
         live[place_at] = (live_block){ offset, offset + bytes, node->last };
         blocks++;
         node->at = (place){ IN_SHARD, 0, offset };
-        if (plan->shard_bytes < offset + bytes)
+        ok = offset <= (size_t)PTRDIFF_MAX - bytes;
+        if (ok && plan->shard_bytes < offset + bytes)
             plan->shard_bytes = offset + bytes;
     }
     hs_free(live);
-    return true;
+    return ok;
 }
 
 /* ---- Values that are not of the batch ------------------------------------------------------- */
 
-static void place_shared(hs_plan *plan)
+static bool place_shared(hs_plan *plan)
 {
     plan->shared_bytes = 0;
     for (int32_t id = 0; id < plan->nodes; id++) {
@@ -90,10 +117,12 @@ static void place_shared(hs_plan *plan)
         if (node->sum >= 0)
             node->at = (place){ IN_SUM, node->sum, 0 };
         else if (node->op == OP_constant || node->making == BY_STEP) {
-            node->at = (place){ IN_SHARED, 0, plan->shared_bytes };
-            plan->shared_bytes += hs_align_up(node->count * plan->element);
+            node->at = (place){ IN_SHARED, 0, 0 };
+            if (!take(plan, node->count, &plan->shared_bytes, &node->at.offset))
+                return false;
         }
     }
+    return true;
 }
 
 static void place_views(hs_plan *plan)
@@ -125,10 +154,9 @@ static bool place_sums(hs_plan *plan)
         if (plan->node[id].sum >= 0 && !is_unused(&plan->node[id]))
             plan->sum[plan->node[id].sum].count = plan->node[id].count;
     plan->sum_bytes = 0;
-    for (int32_t i = 0; i < plan->sums; i++) {
-        plan->sum[i].offset = plan->sum_bytes;
-        plan->sum_bytes += hs_align_up(plan->sum[i].count * plan->element);
-    }
+    for (int32_t i = 0; i < plan->sums; i++)
+        if (!take(plan, plan->sum[i].count, &plan->sum_bytes, &plan->sum[i].offset))
+            return false;
     return true;
 }
 
@@ -181,9 +209,8 @@ bool plan_lay_out(hs_plan *plan, size_t shard_starts)
     while (ok && !shard_starts && plan->shard_starts > 1 && plan->shard_bytes > CACHE_BYTES &&
            (plan->shard_starts + 1) / 2 * plan->rows_per_start >= ROWS_LEAST)
         ok = set_shards(plan, (plan->shard_starts + 1) / 2);
-    if (!ok || !place_sums(plan))
+    if (!ok || !place_sums(plan) || !place_shared(plan))
         return plan_no_memory(plan);
-    place_shared(plan);
     place_views(plan);
     size_t bins = plan->shards < MOST_BINS ? plan->shards : MOST_BINS;
     while (bins > 2 && plan->sum_bytes > MOST_BIN_BYTES / bins)

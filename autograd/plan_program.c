@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MAX_OPERANDS = 64, MAX_REGISTERS = 48, BLOCK_BYTES = 4096 };
+enum { BLOCK_BYTES = 4096 };
 
 /* ---- Making --------------------------------------------------------------------------------- */
 
@@ -26,8 +26,8 @@ typedef struct {
     operand_mode mode[MAX_OPERANDS];
     int operands;
     loop_nest nest;
-    program_step step[MAX_REGISTERS + 1];
-    int32_t step_node[MAX_REGISTERS + 1];
+    program_step step[MAX_STEPS];
+    int32_t step_node[MAX_STEPS];
     int steps;
 } maker;
 
@@ -52,14 +52,12 @@ static operand_mode lane_mode(const maker *m, hs_extent extent)
     return plan->stride[extent] == 1 ? OPERAND_SCALAR : OPERAND_EXPAND;
 }
 
-/* The operand number of a stored node; -1 if there are too many. */
+/* The operand number of a stored node. */
 static int operand_of(maker *m, int32_t id)
 {
     for (int i = 0; i < m->operands; i++)
         if (m->operand_node[i] == id)
             return i;
-    if (m->operands == MAX_OPERANDS)
-        return -1;
     const plan_node *node = &m->plan->node[id];
     const int k = m->operands++, lanes = m->space->shape.rank;
     m->operand_node[k] = id;
@@ -71,15 +69,6 @@ static int operand_of(maker *m, int32_t id)
         m->nest.fixed_lanes = m->nest.fixed_lanes || m->mode[k] == OPERAND_EXPAND;
     }
     return k;
-}
-
-static int add_step(maker *m, op_code op, int order, int32_t node)
-{
-    if (m->steps > MAX_REGISTERS)
-        return -1;
-    m->step[m->steps] = (program_step){ .op = op, .order = order };
-    m->step_node[m->steps] = node;
-    return m->steps++;
 }
 
 /* Where the value of a node comes from: step s as s, operand k as -1 - k. */
@@ -138,8 +127,8 @@ static void simplify_loops(maker *m)
 /* Lets results share registers: one is free again after its last use. */
 static int assign_registers(maker *m, int *result)
 {
-    int last_use[MAX_REGISTERS + 1], held[MAX_REGISTERS + 1], registers = 0;
-    bool taken[MAX_REGISTERS + 1] = { false };
+    int last_use[MAX_STEPS], held[MAX_STEPS], registers = 0;
+    bool taken[MAX_STEPS] = { false };
     for (int s = 0; s < m->steps; s++) {
         last_use[s] = s;
         for (int i = 0; i < 3; i++)
@@ -173,7 +162,7 @@ static int assign_registers(maker *m, int *result)
 }
 
 /* The steps of the group of `root`, in the order of the tape. */
-static bool collect_steps(maker *m, int32_t root)
+static void collect_steps(maker *m, int32_t root)
 {
     const hs_plan *plan = m->plan;
     for (int32_t id = plan->node[root].group_first; id <= root; id++) {
@@ -186,12 +175,11 @@ static bool collect_steps(maker *m, int32_t root)
         int source[3] = { 0, 0, 0 };
         for (int i = 0; i < node->inputs; i++)
             source[i] = source_of(m, node->input[i]);
-        const int s = add_step(m, op, node->attributes ? node->attributes->order : 0, id);
-        if (s < 0)
-            return false;
-        memcpy(m->step[s].source, source, sizeof source);
+        program_step *step = &m->step[m->steps];
+        m->step_node[m->steps++] = id;
+        *step = (program_step){ .op = op, .order = node->attributes ? node->attributes->order : 0 };
+        memcpy(step->source, source, sizeof source);
     }
-    return true;
 }
 
 /* Copies what was collected into the plan. */
@@ -292,14 +280,12 @@ bool program_make(hs_plan *plan, plan_step *step)
         nest->out[d] = keeps;
         nest->summed[d] = !keeps;
     }
-    bool ok = collect_steps(m, step->node);
-    const int result = ok ? (sums ? source_of(m, root->input[0]) : m->steps - 1) : 0;
-    if (ok) {
-        simplify_loops(m);
-        step->program = keep_program(m, root, result);
-    }
+    collect_steps(m, step->node);
+    const int result = sums ? source_of(m, root->input[0]) : m->steps - 1;
+    simplify_loops(m);
+    step->program = keep_program(m, root, result);
     hs_free(m);
-    if (!ok || !step->program)
+    if (!step->program)
         return plan_no_memory(plan);
     step->run = is_lane_sum(step->program) ? run_lane_sum : program_run;
     step->out = root->at;

@@ -209,14 +209,14 @@ static bool find_outsides(hs_plan *plan)
     return true;
 }
 
-/* Looks for the first non-finite number in what a step made; the first found is kept. */
-static void inspect(hs_plan *plan, const run_state *state, const plan_step *step)
+/* Looks for a non-finite number in the value of a node; the first that is found is kept. */
+static void inspect(hs_plan *plan, const run_state *state, int32_t id, place at)
 {
-    const plan_node *node = &plan->node[step->node];
-    if (plan->found || step->out.kind == IN_OUTSIDE || node->sums_batch)
+    const plan_node *node = &plan->node[id];
+    if (plan->found)
         return;
     const size_t lanes = state->lanes[node->extent], stride = plan->stride[node->extent];
-    const void *value = resolve(state, step->out);
+    const void *value = resolve(state, at);
     for (size_t lane = 0; lane < lanes; lane++)
         for (size_t i = 0; i < node->count; i++) {
             const double x = plan->batch->get(value, i * stride + lane);
@@ -233,13 +233,23 @@ static void inspect(hs_plan *plan, const run_state *state, const plan_step *step
         }
 }
 
+/* Values that no step makes: those of the caller before the batch, sums over it afterwards. */
+static void inspect_others(hs_plan *plan, const run_state *state, bool sums)
+{
+    for (int32_t id = 0; id < plan->nodes; id++) {
+        const plan_node *node = &plan->node[id];
+        if (!is_unused(node) && (sums ? node->sums_batch : node->making == BY_OUTSIDE))
+            inspect(plan, state, id, node->at);
+    }
+}
+
 static void run_stage(hs_plan *plan, plan_stage stage, run_state *state)
 {
     for (int32_t i = 0; i < plan->steps[stage]; i++) {
         const plan_step *step = &plan->step[stage][i];
         step->run(step, state);
-        if (plan->trace)
-            inspect(plan, state, step);
+        if (plan->trace && step->makes_value)
+            inspect(plan, state, step->node, step->out);
     }
 }
 
@@ -318,6 +328,8 @@ hs_status hs_plan_run(hs_plan *plan, const hs_run *run)
     state.workspace = plan->workspace;
     state.scratch = plan->workspace + plan->scratch_offset;
     state.first_shard = true;
+    if (plan->trace)
+        inspect_others(plan, &state, false);
     run_stage(plan, STAGE_BEFORE, &state);
     if (plan->steps[STAGE_SHARD]) {
         /* A traced run looks at shards in order, so that the first bad row is the first. */
@@ -328,6 +340,8 @@ hs_status hs_plan_run(hs_plan *plan, const hs_run *run)
                             &request);
         }
     }
+    if (plan->trace)
+        inspect_others(plan, &state, true);
     run_stage(plan, STAGE_AFTER, &state);
     copy_outputs(plan, &state);
     return HS_OK;

@@ -493,6 +493,7 @@ bool plan_make_steps(hs_plan *plan)
             plan_step *step = append_step(plan, node->stage, id);
             if (!step)
                 return plan_no_memory(plan);
+            step->makes_value = !node->sums_batch;
             if (node->sum >= 0 && node->sums_batch) {
                 step->first_in_sum = !plan->sum[node->sum].begun;
                 plan->sum[node->sum].begun = true;
