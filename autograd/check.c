@@ -135,6 +135,8 @@ static hs_status check_orders(checker *c, hs_var y, int order, hs_gradcheck_repo
 hs_status hs_gradcheck(hs_var y, const hs_var *wrt, const double *const *values, size_t n,
                        const hs_gradcheck_options *options, hs_gradcheck_report *report)
 {
+    static const hs_gradcheck_options defaults;
+    options = options ? options : &defaults;
     *report = (hs_gradcheck_report){ 0 };
     if (!y.tape || hs_tape_status(y.tape))
         return hs_tape_status(y.tape);

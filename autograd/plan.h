@@ -42,7 +42,7 @@ typedef struct {
     uint64_t first_row; /**< row number of the first row, where draws are addressed from */
 } hs_run;
 
-/** Makes a plan for n outputs. On failure *plan is NULL and hs_tape_error() of their tape says
+/** Makes a plan for n outputs; options may be NULL: one row. On failure *plan is NULL and hs_tape_error() of their tape says
  *  why. */
 hs_status hs_plan_new(hs_plan **plan, const hs_var *outputs, size_t n,
                       const hs_plan_options *options) HS_MUST_CHECK;

@@ -126,6 +126,8 @@ static bool check_outputs(const hs_var *outputs, size_t n)
 hs_status hs_plan_new(hs_plan **plan_, const hs_var *outputs, size_t n,
                       const hs_plan_options *options)
 {
+    static const hs_plan_options defaults;
+    options = options ? options : &defaults;
     *plan_ = NULL;
     if (!check_outputs(outputs, n))
         return n && outputs[0].tape && outputs[0].tape->status ? outputs[0].tape->status
