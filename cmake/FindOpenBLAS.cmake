@@ -1,9 +1,9 @@
 # Finds OpenBLAS, as the target OpenBLAS::OpenBLAS.
 #
-# Hastings calls it from many threads at once, each call on one thread. Debian's
-# libopenblas-serial-dev cannot stand that: it is built without locks, and calls at the same time
-# give wrong results (0.3.21). So a build with threads is wanted, libopenblas-pthread-dev;
-# tensor/blas.c pins it to one thread.
+# Hastings calls it from many threads at once, each call on one thread: tensor/blas.c pins it to
+# one. A build without threads, such as Debian's libopenblas-serial-dev, has no locks either and
+# cannot stand that (0.3.21 gives wrong results), so a build with threads is wanted:
+# libopenblas-pthread-dev. With another, blas.c lets in one thread at a time.
 set(variants openblas-pthread openblas-openmp openblas)
 find_path(OPENBLAS_INCLUDE cblas.h PATH_SUFFIXES ${variants}
           PATHS /usr/include/${CMAKE_LIBRARY_ARCHITECTURE} NO_DEFAULT_PATH)

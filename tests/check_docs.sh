@@ -40,9 +40,14 @@ for document in *.md docs/*.md; do
             ;;
         *applies*)
             if command -v patch >/dev/null; then
-                patch -p1 --dry-run --force <"$scratch/block" >"$scratch/log" 2>&1 ||
-                    complain "$document:$line: does not apply: $(cat "$scratch/log")"
+                apply="patch -p1 --dry-run --force"
+            elif command -v git >/dev/null; then
+                apply="git apply --check"
+            else
+                continue
             fi
+            $apply <"$scratch/block" >"$scratch/log" 2>&1 ||
+                complain "$document:$line: does not apply: $(cat "$scratch/log")"
             ;;
         esac
     done <"$scratch/marks"
