@@ -44,9 +44,9 @@ typedef struct {
     int values;
     struct {
         hs_var var;
-        double *wide;      /* data in double, rounded to the tape's type */
-        void *data;        /* the same in the tape's type */
-        const void *base;  /* for bound values */
+        double *wide;     /* data in double, rounded to the tape's type */
+        void *data;       /* the same in the tape's type */
+        const void *base; /* for bound values */
     } leaf[MOST_LEAVES];
     int leaves;
     size_t starts, rows_per_start;
@@ -100,13 +100,16 @@ static hs_var new_leaf(graph *g, hs_shape shape, hs_extent extent)
 {
     double numbers[4096];
     switch (below(10)) {
-    case 0: return hs_normal(g->tape, extent, shape, (uint32_t)below(3));
-    case 1: return hs_uniform(g->tape, extent, shape, (uint32_t)below(3));
+    case 0:
+        return hs_normal(g->tape, extent, shape, (uint32_t)below(3));
+    case 1:
+        return hs_uniform(g->tape, extent, shape, (uint32_t)below(3));
     case 2:
         for (size_t i = 0; i < hs_shape_count(&shape); i++)
             numbers[i] = real(-1, 1);
         return hs_tensor(g->tape, shape, numbers);
-    case 3: return hs_broadcast(hs_const(g->tape, real(-1, 1)), shape, extent);
+    case 3:
+        return hs_broadcast(hs_const(g->tape, real(-1, 1)), shape, extent);
     default:
         return g->leaves < MOST_LEAVES ? fed_leaf(g, shape, extent)
                                        : hs_normal(g->tape, extent, shape, 7);
@@ -143,31 +146,56 @@ static hs_var partner(graph *g, hs_var x)
 static hs_var random_unary(hs_var x)
 {
     switch (below(25)) {
-    case 0: return hs_neg(x);
-    case 1: return hs_abs(x);
-    case 2: return hs_sign(x);
-    case 3: return hs_scale(hs_square(x), 0.3);
-    case 4: return hs_recip(hs_shift(hs_square(x), 1));
-    case 5: return hs_sqrt(hs_shift(hs_square(x), 0.5));
-    case 6: return hs_exp(hs_tanh(x));
-    case 7: return hs_expm1(hs_tanh(x));
-    case 8: return hs_log(hs_shift(hs_softplus(x), 0.2));
-    case 9: return hs_log1p(hs_square(x));
-    case 10: return hs_sin(x);
-    case 11: return hs_cos(x);
-    case 12: return hs_tanh(x);
-    case 13: return hs_sigmoid(x);
-    case 14: return hs_softplus(x);
-    case 15: return hs_relu(x);
-    case 16: return hs_gelu(x);
-    case 17: return hs_erf(x);
-    case 18: return hs_stop(x);
-    case 19: return hs_copy(x);
-    case 20: return hs_scale(x, real(-1, 1));
-    case 21: return hs_shift(x, real(-1, 1));
-    case 22: return hs_sub_from(real(-1, 1), x);
-    case 23: return hs_power(hs_shift(hs_sigmoid(x), 0.4), 1.5);
-    default: return hs_neg(hs_neg(x));
+    case 0:
+        return hs_neg(x);
+    case 1:
+        return hs_abs(x);
+    case 2:
+        return hs_sign(x);
+    case 3:
+        return hs_scale(hs_square(x), 0.3);
+    case 4:
+        return hs_recip(hs_shift(hs_square(x), 1));
+    case 5:
+        return hs_sqrt(hs_shift(hs_square(x), 0.5));
+    case 6:
+        return hs_exp(hs_tanh(x));
+    case 7:
+        return hs_expm1(hs_tanh(x));
+    case 8:
+        return hs_log(hs_shift(hs_softplus(x), 0.2));
+    case 9:
+        return hs_log1p(hs_square(x));
+    case 10:
+        return hs_sin(x);
+    case 11:
+        return hs_cos(x);
+    case 12:
+        return hs_tanh(x);
+    case 13:
+        return hs_sigmoid(x);
+    case 14:
+        return hs_softplus(x);
+    case 15:
+        return hs_relu(x);
+    case 16:
+        return hs_gelu(x);
+    case 17:
+        return hs_erf(x);
+    case 18:
+        return hs_stop(x);
+    case 19:
+        return hs_copy(x);
+    case 20:
+        return hs_scale(x, real(-1, 1));
+    case 21:
+        return hs_shift(x, real(-1, 1));
+    case 22:
+        return hs_sub_from(real(-1, 1), x);
+    case 23:
+        return hs_power(hs_shift(hs_sigmoid(x), 0.4), 1.5);
+    default:
+        return hs_neg(hs_neg(x));
     }
 }
 
@@ -175,25 +203,39 @@ static hs_var random_binary(graph *g, hs_var x, hs_var y)
 {
     switch (below(17)) {
     case 0:
-    case 1: return hs_scale(hs_add(x, y), 0.7);
-    case 2: return hs_sub(hs_tanh(x), y);
+    case 1:
+        return hs_scale(hs_add(x, y), 0.7);
+    case 2:
+        return hs_sub(hs_tanh(x), y);
     case 3:
-    case 4: return hs_mul(hs_tanh(x), y);
-    case 5: return hs_div(x, hs_shift(hs_square(y), 0.7));
-    case 6: return hs_pow(hs_shift(hs_sigmoid(x), 0.4), hs_tanh(y));
-    case 7: return hs_max(x, y);
-    case 8: return hs_min(x, y);
-    case 9: return hs_lt(x, y);
-    case 10: return hs_le(x, y);
-    case 11: return hs_gt(x, y);
-    case 12: return hs_ge(x, y);
-    case 13: return chance(50) ? hs_eq(x, y) : hs_ne(x, y);
-    case 14: return hs_gate(x, y);
+    case 4:
+        return hs_mul(hs_tanh(x), y);
+    case 5:
+        return hs_div(x, hs_shift(hs_square(y), 0.7));
+    case 6:
+        return hs_pow(hs_shift(hs_sigmoid(x), 0.4), hs_tanh(y));
+    case 7:
+        return hs_max(x, y);
+    case 8:
+        return hs_min(x, y);
+    case 9:
+        return hs_lt(x, y);
+    case 10:
+        return hs_le(x, y);
+    case 11:
+        return hs_gt(x, y);
+    case 12:
+        return hs_ge(x, y);
+    case 13:
+        return chance(50) ? hs_eq(x, y) : hs_ne(x, y);
+    case 14:
+        return hs_gate(x, y);
     case 15: {
         hs_var condition = hs_gt(x, y);
         return hs_select(condition, y, hs_tanh(partner(g, condition)));
     }
-    default: return hs_tanh(hs_add(x, y));
+    default:
+        return hs_tanh(hs_add(x, y));
     }
 }
 
@@ -224,11 +266,16 @@ static hs_var random_matmul(graph *g, hs_var x)
     if (chance(50))
         z = hs_add(z, partner(g, z));
     switch (below(6)) {
-    case 0: return hs_relu(z);
-    case 1: return hs_tanh(z);
-    case 2: return hs_sigmoid(z);
-    case 3: return hs_gelu(z);
-    default: return hs_softplus(z);
+    case 0:
+        return hs_relu(z);
+    case 1:
+        return hs_tanh(z);
+    case 2:
+        return hs_sigmoid(z);
+    case 3:
+        return hs_gelu(z);
+    default:
+        return hs_softplus(z);
     }
 }
 
@@ -263,14 +310,22 @@ static hs_var random_move(graph *g, hs_var x)
     hs_var parts[4];
     hs_shape narrow = shape;
     switch (below(16)) {
-    case 0: return hs_scale(hs_sum(x, axis), mean);
-    case 1: return hs_mean(x, axis - shape.rank);
-    case 2: return hs_mean(x, HS_ALL);
-    case 3: return hs_max_over(x, chance(20) ? HS_ALL : axis);
-    case 4: return hs_logsumexp(x, axis);
-    case 5: return hs_softmax(x, axis);
-    case 6: return hs_scale(hs_log_softmax(x, axis), 0.3);
-    case 7: return hs_reshape(x, factored(hs_shape_count(&shape)));
+    case 0:
+        return hs_scale(hs_sum(x, axis), mean);
+    case 1:
+        return hs_mean(x, axis - shape.rank);
+    case 2:
+        return hs_mean(x, HS_ALL);
+    case 3:
+        return hs_max_over(x, chance(20) ? HS_ALL : axis);
+    case 4:
+        return hs_logsumexp(x, axis);
+    case 5:
+        return hs_softmax(x, axis);
+    case 6:
+        return hs_scale(hs_log_softmax(x, axis), 0.3);
+    case 7:
+        return hs_reshape(x, factored(hs_shape_count(&shape)));
     case 8:
         for (int i = shape.rank - 1; i > 0; i--) {
             const int j = (int)below((size_t)i + 1), swap = order[i];
@@ -278,8 +333,10 @@ static hs_var random_move(graph *g, hs_var x)
             order[j] = swap;
         }
         return hs_permute(x, order);
-    case 9: return hs_slice(x, axis, first, first + 1 + below(length - first));
-    case 10: return hs_pad(x, axis, below(3), below(3));
+    case 9:
+        return hs_slice(x, axis, first, first + 1 + below(length - first));
+    case 10:
+        return hs_pad(x, axis, below(3), below(3));
     case 11: {
         const size_t n = 2 + below(3);
         for (size_t i = 0; i < n; i++) {
@@ -311,9 +368,8 @@ static hs_var random_move(graph *g, hs_var x)
         for (int i = 0; i < shape.rank; i++)
             if (chance(60))
                 narrow.dim[i] = 1;
-        return hs_tanh(hs_sum_to(x, narrow,
-                                 hs_var_extent(x) == HS_ROW && chance(60) ? HS_START
-                                                                          : hs_var_extent(x)));
+        return hs_tanh(hs_sum_to(
+            x, narrow, hs_var_extent(x) == HS_ROW && chance(60) ? HS_START : hs_var_extent(x)));
     }
 }
 
@@ -344,7 +400,8 @@ static void random_graph(graph *g, hs_dtype dtype)
     }
 }
 
-/* ---- Outputs: values of all kinds, a loss, and its gradients ----------------------------------- */
+/* ---- Outputs: values of all kinds, a loss, and its gradients -----------------------------------
+ */
 
 static void add_gradients(graph *g, hs_var loss, int order)
 {

@@ -16,9 +16,10 @@ typedef struct {
     uint64_t seed, step, first_row;
     const double *(*leaf)(int32_t id, void *context); /* data of inputs and bound values */
     void *context;
-    double **value; /* by node: [copies][count] */
+    double **value;  /* by node: [copies][count] */
     double nearness; /* comparisons of numbers this close (relatively) are fragile, */
     bool fragile;    /* since rounding may decide them: then nothing can be said */
+    bool is_maximum; /* the second operand is the largest of the first, or the first itself */
 } interpreter;
 
 static size_t ti_copies(const interpreter *ti, hs_extent extent)
@@ -62,7 +63,10 @@ static size_t ti_narrow(const hs_shape *wide, size_t flat, const hs_shape *narro
 
 static double ti_compare(interpreter *ti, double a, double b)
 {
-    if (a != b && fabs(a - b) < ti->nearness * (1 + fabs(a)))
+    /* Numbers that came about in different ways may be equal here and not in a plan; but what is 0
+     * or 1 is so everywhere, and a maximum is one of its numbers. */
+    const bool surely_equal = a == b && (ti->is_maximum || a == 0 || fabs(a) == 1);
+    if (!surely_equal && fabs(a - b) < ti->nearness * (1 + fabs(a)))
         ti->fragile = true;
     return a - b;
 }
@@ -70,41 +74,76 @@ static double ti_compare(interpreter *ti, double a, double b)
 static double ti_elementwise(interpreter *ti, op_code op, double a, double b, double c)
 {
     switch (op) {
-    case OP_copy: return a;
-    case OP_neg: return -a;
-    case OP_abs: return fabs(a) + 0 * ti_compare(ti, a, 0);
-    case OP_sign: return ti_compare(ti, a, 0) > 0 ? 1 : a < 0 ? -1 : 0;
-    case OP_square: return a * a;
-    case OP_recip: return 1 / a;
-    case OP_sqrt: return sqrt(a);
-    case OP_exp: return exp(a);
-    case OP_expm1: return expm1(a);
-    case OP_log: return log(a);
-    case OP_log1p: return log1p(a);
-    case OP_sin: return sin(a);
-    case OP_cos: return cos(a);
-    case OP_tanh: return tanh(a);
-    case OP_sigmoid: return 1 / (1 + exp(-a));
-    case OP_softplus: return fmax(a, 0) + log1p(exp(-fabs(a)));
-    case OP_relu: return ti_compare(ti, a, 0) > 0 ? a : 0;
-    case OP_gelu: return 0.5 * a * erfc(-a * 0.70710678118654752440);
-    case OP_erf: return erf(a);
-    case OP_add: return a + b;
-    case OP_sub: return a - b;
-    case OP_mul: return a * b;
-    case OP_div: return a / b;
-    case OP_pow: return pow(a, b);
-    case OP_max: return ti_compare(ti, a, b) >= 0 ? a : b;
-    case OP_min: return ti_compare(ti, a, b) <= 0 ? a : b;
-    case OP_lt: return ti_compare(ti, a, b) < 0;
-    case OP_le: return ti_compare(ti, a, b) <= 0;
-    case OP_gt: return ti_compare(ti, a, b) > 0;
-    case OP_ge: return ti_compare(ti, a, b) >= 0;
-    case OP_eq: return ti_compare(ti, a, b) == 0;
-    case OP_ne: return ti_compare(ti, a, b) != 0;
-    case OP_gate: return ti_compare(ti, b, 0) > 0 ? a : 0;
-    case OP_select: return ti_compare(ti, a, 0) != 0 ? b : c;
-    default: abort(); /* an op that the interpreter does not know */
+    case OP_copy:
+        return a;
+    case OP_neg:
+        return -a;
+    case OP_abs:
+        return fabs(a) + 0 * ti_compare(ti, a, 0);
+    case OP_sign:
+        return ti_compare(ti, a, 0) > 0 ? 1 : a < 0 ? -1 : 0;
+    case OP_square:
+        return a * a;
+    case OP_recip:
+        return 1 / a;
+    case OP_sqrt:
+        return sqrt(a);
+    case OP_exp:
+        return exp(a);
+    case OP_expm1:
+        return expm1(a);
+    case OP_log:
+        return log(a);
+    case OP_log1p:
+        return log1p(a);
+    case OP_sin:
+        return sin(a);
+    case OP_cos:
+        return cos(a);
+    case OP_tanh:
+        return tanh(a);
+    case OP_sigmoid:
+        return 1 / (1 + exp(-a));
+    case OP_softplus:
+        return fmax(a, 0) + log1p(exp(-fabs(a)));
+    case OP_relu:
+        return ti_compare(ti, a, 0) > 0 ? a : 0;
+    case OP_gelu:
+        return 0.5 * a * erfc(-a * 0.70710678118654752440);
+    case OP_erf:
+        return erf(a);
+    case OP_add:
+        return a + b;
+    case OP_sub:
+        return a - b;
+    case OP_mul:
+        return a * b;
+    case OP_div:
+        return a / b;
+    case OP_pow:
+        return pow(a, b);
+    case OP_max:
+        return ti_compare(ti, a, b) >= 0 ? a : b;
+    case OP_min:
+        return ti_compare(ti, a, b) <= 0 ? a : b;
+    case OP_lt:
+        return ti_compare(ti, a, b) < 0;
+    case OP_le:
+        return ti_compare(ti, a, b) <= 0;
+    case OP_gt:
+        return ti_compare(ti, a, b) > 0;
+    case OP_ge:
+        return ti_compare(ti, a, b) >= 0;
+    case OP_eq:
+        return ti_compare(ti, a, b) == 0;
+    case OP_ne:
+        return ti_compare(ti, a, b) != 0;
+    case OP_gate:
+        return ti_compare(ti, b, 0) > 0 ? a : 0;
+    case OP_select:
+        return ti_compare(ti, a, 0) != 0 ? b : c;
+    default:
+        abort(); /* an op that the interpreter does not know */
     }
 }
 
@@ -121,8 +160,8 @@ static void ti_matmul(const interpreter *ti, const tape_node *node, double *out)
         for (size_t r = 0; r < m; r++)
             for (size_t c = 0; c < n; c++)
                 for (size_t k = 0; k < inner; k++)
-                    to[r * n + c] += a[t[0] ? k * m + r : r * inner + k] *
-                                     b[t[1] ? c * inner + k : k * n + c];
+                    to[r * n + c] +=
+                        a[t[0] ? k * m + r : r * inner + k] * b[t[1] ? c * inner + k : k * n + c];
     }
 }
 
@@ -150,19 +189,25 @@ static double ti_moved(const interpreter *ti, const tape_node *node, size_t copy
     double sum = 0, most = -INFINITY;
     switch (node->op) {
     case OP_reshape:
-    case OP_stop: return x[k];
-    case OP_broadcast: return x[ti_narrow(&node->shape, k, &in->shape)];
+    case OP_stop:
+        return x[k];
+    case OP_broadcast:
+        return x[ti_narrow(&node->shape, k, &in->shape)];
     case OP_permute:
         for (int i = 0; i < node->shape.rank; i++)
             from[a->permutation[i]] = at[i];
         return x[ti_ravel(&in->shape, from)];
-    case OP_slice: from[a->axis] += a->first; return x[ti_ravel(&in->shape, from)];
+    case OP_slice:
+        from[a->axis] += a->first;
+        return x[ti_ravel(&in->shape, from)];
     case OP_pad:
         if (at[a->axis] < a->first || at[a->axis] >= a->first + in->shape.dim[a->axis])
             return 0;
         from[a->axis] -= a->first;
         return x[ti_ravel(&in->shape, from)];
-    case OP_gather: from[a->axis] = a->index[at[a->axis]]; return x[ti_ravel(&in->shape, from)];
+    case OP_gather:
+        from[a->axis] = a->index[at[a->axis]];
+        return x[ti_ravel(&in->shape, from)];
     case OP_scatter:
         for (from[a->axis] = 0; from[a->axis] < a->index_count; from[a->axis]++)
             if (a->index[from[a->axis]] == at[a->axis])
@@ -188,7 +233,8 @@ static double ti_moved(const interpreter *ti, const tape_node *node, size_t copy
         for (from[a->axis] = 0; from[a->axis] < in->shape.dim[a->axis]; from[a->axis]++)
             sum += exp(x[ti_ravel(&in->shape, from)] - most);
         return most + log(sum);
-    default: abort();
+    default:
+        abort();
     }
 }
 
@@ -211,10 +257,13 @@ static double ti_leaf(const interpreter *ti, const tape_node *node, int32_t id, 
     case OP_tensor:
         return ti->tape->dtype == HS_F32 ? (double)((const float *)a->data)[k]
                                          : ((const double *)a->data)[k];
-    case OP_count: return (double)ti_copies(ti, (hs_extent)a->axis);
+    case OP_count:
+        return (double)ti_copies(ti, (hs_extent)a->axis);
     case OP_normal:
-    case OP_uniform: return ti_random(ti, node, i, k);
-    default: return ti->leaf(id, ti->context)[i * hs_shape_count(&node->shape) + k];
+    case OP_uniform:
+        return ti_random(ti, node, i, k);
+    default:
+        return ti->leaf(id, ti->context)[i * hs_shape_count(&node->shape) + k];
     }
 }
 
@@ -231,6 +280,8 @@ static void ti_node(interpreter *ti, int32_t id)
         ti_sum(ti, node, out);
         return;
     }
+    ti->is_maximum = node->inputs == 2 && (node->input[0] == node->input[1] ||
+                                           ti->tape->node[node->input[1]].op == OP_max_over);
     for (size_t i = 0; i < copies; i++)
         for (size_t k = 0; k < count; k++) {
             double in[3] = { 0 };

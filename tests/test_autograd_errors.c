@@ -134,7 +134,8 @@ static hs_var stretched(size_t rows, size_t columns)
 START_TEST(sizes_that_overflow)
 {
     const size_t big = (size_t)1 << 40, most = ((size_t)1 << 59) - 1;
-    FAILS(HS_EOVERFLOW, hs_input(tape, "x", HS_ROW, hs_dims(big, big)), "input", "[1099511627776, ");
+    FAILS(HS_EOVERFLOW, hs_input(tape, "x", HS_ROW, hs_dims(big, big)), "input",
+          "[1099511627776, ");
     FAILS(HS_EOVERFLOW, hs_tensor(tape, hs_dims(big, big), NULL), "tensor");
     FAILS(HS_EOVERFLOW, hs_broadcast(scalar, hs_dims((size_t)1 << 60), HS_SHARED), "broadcast");
     FAILS(HS_EOVERFLOW, hs_pad(v3, 0, SIZE_MAX, 3), "pad");
@@ -191,16 +192,28 @@ START_TEST(mixing_tapes_and_number_types)
             hs_var g;
             hs_plan *plan;
             switch (how) {
-            case 0: hs_matmul(stranger, v3); break;
-            case 1: hs_concat(((hs_var[]){ v3, stranger }), 2, 0); break;
-            case 2: hs_select(v3, v3, stranger); break;
-            case 3: hs_grad(hs_sum_last(v3), &stranger, 1, &g); break;
-            case 4: hs_call_hvp(&(const hs_function){ .name = "f" }, v3, stranger); break;
-            case 5: hs_matmul_t(v3, true, stranger, true); break;
+            case 0:
+                hs_matmul(stranger, v3);
+                break;
+            case 1:
+                hs_concat(((hs_var[]){ v3, stranger }), 2, 0);
+                break;
+            case 2:
+                hs_select(v3, v3, stranger);
+                break;
+            case 3:
+                hs_grad(hs_sum_last(v3), &stranger, 1, &g);
+                break;
+            case 4:
+                hs_call_hvp(&(const hs_function){ .name = "f" }, v3, stranger);
+                break;
+            case 5:
+                hs_matmul_t(v3, true, stranger, true);
+                break;
             case 6:
-                ck_assert_int_eq(hs_plan_new(&plan, ((hs_var[]){ v3, stranger }), 2,
-                                             &(hs_plan_options){ 0 }),
-                                 expected);
+                ck_assert_int_eq(
+                    hs_plan_new(&plan, ((hs_var[]){ v3, stranger }), 2, &(hs_plan_options){ 0 }),
+                    expected);
                 ck_assert_ptr_null(plan);
                 break;
             }
@@ -342,7 +355,8 @@ START_TEST(places_are_the_users)
     /* What ops record on behalf of the user, and gradients of what the user recorded. */
     FAILS(HS_ESHAPE, hs_log_softmax(m23, 5), "axis 5");
     begin();
-    hs_var g, y = hs_call(&no_gradient, v3); const char *const at = HS_HERE ": ";
+    const char *at;
+    hs_var g, y = (at = HS_HERE ": ", hs_call(&no_gradient, v3));
     hs_grad(hs_exp(y), &v3, 1, &g);
     expect_error(HS_EINVAL, at, (const char *const[]){ "no_gradient", NULL });
     FAILS(HS_ESHAPE, (bind(3), hs_bound(tape, "w", hs_dims(4), &base, 8)), "bound", "[3]", "[4]");

@@ -58,8 +58,8 @@ static bool plan_agrees(graph *g, const interpreter *ti, const hs_plan_options *
                                                               : ((const double *)found)[i];
             good = fabs(x - expected[i]) <= tolerance * scale;
             if (!good) {
-                snprintf(what, sizeof what, "output %zu (%%%d %s), element %zu: %.12g, not %.12g", o,
-                         (int)g->output[o].id, op_table[node->op].name, i, x, expected[i]);
+                snprintf(what, sizeof what, "output %zu (%%%d %s), element %zu: %.12g, not %.12g",
+                         o, (int)g->output[o].id, op_table[node->op].name, i, x, expected[i]);
                 explain(g, seed, options, what);
             }
         }
@@ -90,9 +90,14 @@ static verdict try_seed(uint64_t seed, hs_dtype dtype)
         forget(&g);
         return WRONG;
     }
-    interpreter ti = { .tape = g.tape, .starts = g.starts, .rows_per_start = g.rows_per_start,
-                       .seed = draw(), .step = below(1000),
-                       .first_row = below(5) * g.rows_per_start, .leaf = leaf_data, .context = &g,
+    interpreter ti = { .tape = g.tape,
+                       .starts = g.starts,
+                       .rows_per_start = g.rows_per_start,
+                       .seed = draw(),
+                       .step = below(1000),
+                       .first_row = below(5) * g.rows_per_start,
+                       .leaf = leaf_data,
+                       .context = &g,
                        .nearness = dtype == HS_F32 ? 1e-4 : 1e-10 };
     ti_run(&ti);
     for (size_t o = 0; o < g.outputs; o++) { /* numbers too large to compare */
@@ -103,7 +108,8 @@ static verdict try_seed(uint64_t seed, hs_dtype dtype)
     }
     verdict result = ti.fragile ? FRAGILE : AGREES;
     for (int cut = 0; cut < 3 && result == AGREES; cut++) {
-        const hs_plan_options options = { .starts = g.starts, .rows_per_start = g.rows_per_start,
+        const hs_plan_options options = { .starts = g.starts,
+                                          .rows_per_start = g.rows_per_start,
                                           .threads = 1 + (int)below(3),
                                           .shard_starts = cut == 0 ? 0 : 1 + below(g.starts + 2),
                                           .trace = cut == 2 };
@@ -115,7 +121,7 @@ static verdict try_seed(uint64_t seed, hs_dtype dtype)
     return result;
 }
 
-enum { GRAPHS = 1500, BATCHES = 10, FIRST_F32 = 100000000 };
+enum { GRAPHS = 2000, BATCHES = 10, FIRST_F32 = 100000000 };
 
 static void try_seeds(uint64_t first, hs_dtype dtype)
 {

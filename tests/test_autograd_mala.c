@@ -64,7 +64,8 @@ static step record(target *log_pi, size_t d, bool stopped)
     hs_var backward = score(log_pi, y);
     if (stopped)
         backward = hs_stop(backward);
-    hs_var g_forward = log_density(y, x, forward, tau), g_reverse = log_density(x, y, backward, tau);
+    hs_var g_forward = log_density(y, x, forward, tau),
+           g_reverse = log_density(x, y, backward, tau);
     m.kl = hs_sub(g_forward, log_pi(y));
     m.log_ratio = hs_sub(hs_add(log_pi(y), g_reverse), hs_add(log_pi(x), g_forward));
     m.log_alpha = hs_min(m.log_ratio, hs_const(m.tape, 0));
@@ -115,10 +116,12 @@ START_TEST(slopes_match_differences)
                 const double expected = difference(plan, &m, m.loss, theta);
                 if (stopped) /* what is dropped matters */
                     ck_assert_msg(fabs(slope - expected) > 1e-3 * fabs(expected),
-                                  "target %d, d = %zu: %.12g and %.12g", t, dims[i], slope, expected);
+                                  "target %d, d = %zu: %.12g and %.12g", t, dims[i], slope,
+                                  expected);
                 else
                     ck_assert_msg(hs_close(slope, expected, 1e-6, 1e-8),
-                                  "target %d, d = %zu: %.12g and %.12g", t, dims[i], slope, expected);
+                                  "target %d, d = %zu: %.12g and %.12g", t, dims[i], slope,
+                                  expected);
                 hs_plan_free(plan);
                 hs_tape_free(m.tape);
             }
@@ -133,13 +136,14 @@ START_TEST(score_and_hessian_of_a_gaussian)
     hs_var s = score(gaussian, x), hv, third;
     hs_grad(hs_dot(s, v), &x, 1, &hv);
     hs_grad(hs_dot(hv, hv), &x, 1, &third);
-    hs_var bad = hs_add(hs_sum_last(hs_square(hs_add(s, x))), hs_sum_last(hs_square(hs_add(hv, v))));
+    hs_var bad =
+        hs_add(hs_sum_last(hs_square(hs_add(s, x))), hs_sum_last(hs_square(hs_add(hv, v))));
     bad = hs_add(bad, hs_sum_last(hs_abs(third)));
     hs_var total = hs_sum_rows(bad);
     hs_plan *plan;
-    ck_assert_int_eq(hs_plan_new(&plan, &total, 1,
-                                 &(hs_plan_options){ .starts = 5, .rows_per_start = 3 }),
-                     HS_OK);
+    ck_assert_int_eq(
+        hs_plan_new(&plan, &total, 1, &(hs_plan_options){ .starts = 5, .rows_per_start = 3 }),
+        HS_OK);
     ck_assert_int_eq(hs_plan_run(plan, &(hs_run){ .seed = 1 }), HS_OK);
     ck_assert_double_lt(hs_plan_scalar(plan, total), 1e-25);
     hs_plan_free(plan);
@@ -174,7 +178,8 @@ START_TEST(dropping_the_second_order_is_no_small_error)
         hs_plan *plan = plan_of(&m, &m.ratio_slope, 1, 4000, 1);
         hs_plan_set(plan, m.theta, &theta);
         ck_assert_int_eq(hs_plan_run(plan, &(hs_run){ .seed = 2 }), HS_OK);
-        ck_assert_close(hs_plan_scalar(plan, m.ratio_slope), expected[stopped], 0, tolerance[stopped]);
+        ck_assert_close(hs_plan_scalar(plan, m.ratio_slope), expected[stopped], 0,
+                        tolerance[stopped]);
         hs_plan_free(plan);
         hs_tape_free(m.tape);
     }

@@ -6,7 +6,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* ---- An allocator that counts, and fails when told to ------------------------------------------ */
+/* ---- An allocator that counts, and fails when told to ------------------------------------------
+ */
 
 static atomic_long served, live, fail_at; /* fail_at < 0: never; else every one from that on */
 static bool only_one;                     /* fails only that one */
@@ -50,7 +51,8 @@ static void end(void)
     hs_set_allocator(NULL);
 }
 
-/* ---- Something of everything -------------------------------------------------------------------- */
+/* ---- Something of everything --------------------------------------------------------------------
+ */
 
 static double value(const double *x, size_t n, void *context)
 {
@@ -108,11 +110,13 @@ static hs_status go_through(hs_dtype dtype, bool trace, FILE *sink)
 {
     model m = record(dtype);
     hs_plan *plan = NULL;
-    hs_status status = hs_plan_new(&plan, ((hs_var[]){ m.loss, m.gradient[0], m.gradient[1], m.rows }),
-                                   4,
-                                   &(hs_plan_options){ .starts = STARTS, .rows_per_start = ROWS,
-                                                       .shard_starts = 2, .threads = 2,
-                                                       .trace = trace });
+    hs_status status =
+        hs_plan_new(&plan, ((hs_var[]){ m.loss, m.gradient[0], m.gradient[1], m.rows }), 4,
+                    &(hs_plan_options){ .starts = STARTS,
+                                        .rows_per_start = ROWS,
+                                        .shard_starts = 2,
+                                        .threads = 2,
+                                        .trace = trace });
     if (status == HS_OK) {
         hs_plan_set(plan, m.x, x_data);
         status = hs_plan_run(plan, &(hs_run){ .seed = 1 });
@@ -137,10 +141,9 @@ static hs_status check_gradients(FILE *sink)
     (void)sink;
     model m = record(HS_F64);
     hs_gradcheck_report report;
-    const hs_status status =
-        hs_gradcheck(m.loss, ((hs_var[]){ m.x, m.w }), ((const double *const[]){ x_data, w_data }), 2,
-                     &(hs_gradcheck_options){ .order = 2, .starts = STARTS, .rows_per_start = ROWS },
-                     &report);
+    const hs_status status = hs_gradcheck(
+        m.loss, ((hs_var[]){ m.x, m.w }), ((const double *const[]){ x_data, w_data }), 2,
+        &(hs_gradcheck_options){ .order = 2, .starts = STARTS, .rows_per_start = ROWS }, &report);
     hs_tape_free(m.tape);
     return status == HS_OK && !(report.worst < 1e-6) ? HS_ENONFINITE : status;
 }
@@ -153,7 +156,8 @@ static void fill(void)
         x_data[i] = cos(i + 1);
 }
 
-/* ---- Tests ------------------------------------------------------------------------------------- */
+/* ---- Tests -------------------------------------------------------------------------------------
+ */
 
 START_TEST(runs_take_no_memory)
 {
@@ -164,7 +168,8 @@ START_TEST(runs_take_no_memory)
             model m = record(HS_F64);
             hs_plan *plan;
             ck_assert_int_eq(hs_plan_new(&plan, ((hs_var[]){ m.loss, m.gradient[0], m.rows }), 3,
-                                         &(hs_plan_options){ .starts = STARTS, .threads = threads,
+                                         &(hs_plan_options){ .starts = STARTS,
+                                                             .threads = threads,
                                                              .rows_per_start = ROWS,
                                                              .shard_starts = (size_t)threads,
                                                              .trace = trace }),
@@ -212,7 +217,8 @@ static void fail_each(hs_status (*whole)(FILE *sink))
                 leaked = n;
             atomic_store(&live, 0);
         }
-        ck_assert_msg(silent < 0, "allocation %ld of %ld failed, and nothing was said", silent, all);
+        ck_assert_msg(silent < 0, "allocation %ld of %ld failed, and nothing was said", silent,
+                      all);
         ck_assert_msg(leaked < 0, "allocation %ld of %ld failed: a leak", leaked, all);
         ck_assert_msg(other < 0, "allocation %ld of %ld failed: another status", other, all);
     }
@@ -260,7 +266,8 @@ static hs_status long_tape(FILE *sink)
     hs_tape *tape = hs_tape_new(HS_F64);
     hs_var y = hs_input(tape, "x", HS_ROW, hs_dims(IN)), g, w = hs_const(tape, 0);
     for (size_t i = 0; i < 60; i++) {
-        w = hs_bound(tape, "a name that takes some room in the arena", hs_dims(1), &base, 8 * (i % 15) + 120 * (i / 15));
+        w = hs_bound(tape, "a name that takes some room in the arena", hs_dims(1), &base,
+                     8 * (i % 15) + 120 * (i / 15));
         y = hs_tanh(hs_mul(hs_slice(hs_pad(y, 0, 1, 1), 0, 1, 4), w));
     }
     hs_grad(hs_sum_last(y), &w, 1, &g);

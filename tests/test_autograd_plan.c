@@ -1,5 +1,5 @@
-/* What plans promise: nothing computed twice or in vain, work per start done once per start, buffers
- * reused, and outputs, inputs and draws where the header says they are. */
+/* What plans promise: nothing computed twice or in vain, work per start done once per start,
+ * buffers reused, and outputs, inputs and draws where the header says they are. */
 #include "hs_check.h"
 
 #include <hastings.h>
@@ -93,8 +93,10 @@ START_TEST(equal_nodes_are_merged)
     ck_assert_uint_eq(steps_of(((hs_var[]){ hs_add(x, b), hs_add(b, x) }), 2),
                       steps_of(((hs_var[]){ hs_add(x, b), hs_add(x, b) }), 2));
     hs_var s = hs_sub(hs_slice(x, 0, 0, 2), hs_slice(x, 0, 1, 3));
-    hs_var n = hs_sub(hs_normal(tape, HS_ROW, hs_dims(3), 1), hs_normal(tape, HS_ROW, hs_dims(3), 2));
-    hs_var same = hs_sub(hs_normal(tape, HS_ROW, hs_dims(3), 1), hs_normal(tape, HS_ROW, hs_dims(3), 1));
+    hs_var n =
+        hs_sub(hs_normal(tape, HS_ROW, hs_dims(3), 1), hs_normal(tape, HS_ROW, hs_dims(3), 2));
+    hs_var same =
+        hs_sub(hs_normal(tape, HS_ROW, hs_dims(3), 1), hs_normal(tape, HS_ROW, hs_dims(3), 1));
     plan = make_plan(((hs_var[]){ s, n, same }), 3, (hs_plan_options){ 0 });
     hs_plan_set(plan, x, numbers(3));
     run(plan);
@@ -109,11 +111,12 @@ END_TEST
 START_TEST(elementwise_chains_are_one_step)
 {
     hs_tape *tape = hs_tape_new(HS_F64);
-    hs_var x = hs_input(tape, "x", HS_ROW, hs_dims(3)), w = hs_input(tape, "w", HS_SHARED, hs_dims(3));
+    hs_var x = hs_input(tape, "x", HS_ROW, hs_dims(3)),
+           w = hs_input(tape, "w", HS_SHARED, hs_dims(3));
     hs_var s = hs_input(tape, "s", HS_START, hs_scalar_shape()), y = x;
     for (int i = 0; i < 10; i++)
         y = hs_add(hs_mul(hs_tanh(y), w), hs_scale(s, i + 1));
-    const size_t load = steps_of(&x, 1); /* load and store */
+    const size_t load = steps_of(&x, 1);                   /* load and store */
     ck_assert_uint_le(steps_of(&y, 1), load + 1 + 1 + 10); /* s loaded, s scaled, the chain */
     hs_var z = x;
     for (int i = 0; i < 10; i++)
@@ -164,7 +167,8 @@ START_TEST(long_chains_are_cut)
             const double *found = hs_plan_get(plan, y);
             for (int c = 0; c < 3; c++)
                 ck_assert_msg(hs_close(found[c], expected[c], 1e-12, 1e-12),
-                              "kind %d, length %d: %g, not %g", kind, length, found[c], expected[c]);
+                              "kind %d, length %d: %g, not %g", kind, length, found[c],
+                              expected[c]);
             hs_plan_free(plan);
             hs_tape_free(tape);
         }
@@ -215,7 +219,8 @@ END_TEST
 START_TEST(bias_and_activation_join_the_product)
 {
     hs_tape *tape = hs_tape_new(HS_F64);
-    hs_var x = hs_input(tape, "x", HS_ROW, hs_dims(3)), w = hs_input(tape, "w", HS_SHARED, hs_dims(4, 3));
+    hs_var x = hs_input(tape, "x", HS_ROW, hs_dims(3)),
+           w = hs_input(tape, "w", HS_SHARED, hs_dims(4, 3));
     hs_var b = hs_input(tape, "b", HS_SHARED, hs_dims(4));
     hs_var y = hs_relu(hs_add(hs_matmul(w, x), b));
     hs_plan *plan = make_plan(&y, 1, (hs_plan_options){ .starts = 9 });
@@ -238,7 +243,8 @@ START_TEST(bias_and_activation_join_the_product)
     }
     const double *one = hs_plan_get(plan, y), *other = hs_plan_get(apart, y);
     for (int i = 0; i < 36; i++)
-        ck_assert_msg(hs_close(one[i], other[i], 1e-13, 1e-13) || (isnan(one[i]) && isnan(other[i])),
+        ck_assert_msg(hs_close(one[i], other[i], 1e-13, 1e-13) ||
+                          (isnan(one[i]) && isnan(other[i])),
                       "%d: fused %g, apart %g", i, one[i], other[i]);
     ck_assert(isnan(one[4]) && isnan(one[7]));
     hs_plan_free(plan);
@@ -250,7 +256,8 @@ END_TEST
 START_TEST(transposes_are_flags)
 {
     hs_tape *tape = hs_tape_new(HS_F64);
-    hs_var x = hs_input(tape, "x", HS_ROW, hs_dims(3)), w = hs_input(tape, "w", HS_SHARED, hs_dims(4, 3));
+    hs_var x = hs_input(tape, "x", HS_ROW, hs_dims(3)),
+           w = hs_input(tape, "w", HS_SHARED, hs_dims(4, 3));
     hs_var g[2], y = hs_sum_last(hs_square(hs_matmul(w, x)));
     hs_grad(hs_sum_rows(y), ((hs_var[]){ x, w }), 2, g);
     hs_plan *plan = make_plan(g, 2, (hs_plan_options){ .starts = 9 });
@@ -260,7 +267,8 @@ START_TEST(transposes_are_flags)
 }
 END_TEST
 
-/* ---- Work per extent -------------------------------------------------------------------------- */
+/* ---- Work per extent --------------------------------------------------------------------------
+ */
 
 static double count_calls(const double *x, size_t n, void *context)
 {
@@ -286,7 +294,8 @@ START_TEST(work_of_a_start_is_done_once_per_start)
     for (int i = 0; i < 4; i++)
         for (int trace = 0; trace < 2; trace++) {
             hs_plan *plan = make_plan(&loss, 1,
-                                      (hs_plan_options){ .starts = starts[i], .threads = 2,
+                                      (hs_plan_options){ .starts = starts[i],
+                                                         .threads = 2,
                                                          .rows_per_start = rows[i],
                                                          .shard_starts = shards[i],
                                                          .trace = trace });
@@ -335,7 +344,8 @@ END_TEST
 START_TEST(sums_over_the_batch_are_merged)
 {
     hs_tape *tape = hs_tape_new(HS_F64);
-    hs_var x = hs_input(tape, "x", HS_ROW, hs_dims(3)), w = hs_input(tape, "w", HS_SHARED, hs_dims(3, 3));
+    hs_var x = hs_input(tape, "x", HS_ROW, hs_dims(3)),
+           w = hs_input(tape, "w", HS_SHARED, hs_dims(3, 3));
     hs_var y = x, g;
     for (int i = 0; i < 6; i++)
         y = hs_tanh(hs_matmul(w, y)); /* six uses of w: six sums, in one place */

@@ -86,7 +86,8 @@ static void product(const double *x, const double *v, size_t n, double *p, void 
 }
 
 static const hs_function no_gradient = { .name = "no_gradient", .value = value };
-static const hs_function no_product = { .name = "no_product", .value = value,
+static const hs_function no_product = { .name = "no_product",
+                                        .value = value,
                                         .gradient = gradient };
 static const hs_function all = { "all", value, gradient, product, NULL, false };
 
@@ -121,7 +122,8 @@ END_TEST
 START_TEST(functions)
 {
     FAILS(HS_EINVAL, hs_call(NULL, v3), "call", "value");
-    FAILS(HS_EINVAL, hs_call(&(const hs_function){ .name = "empty" }, v3), "\"empty\" has no value");
+    FAILS(HS_EINVAL, hs_call(&(const hs_function){ .name = "empty" }, v3),
+          "\"empty\" has no value");
     FAILS(HS_EINVAL, hs_call_grad(&no_gradient, v3), "\"no_gradient\" has no gradient");
     FAILS(HS_EINVAL, hs_call_hvp(&no_product, v3, v3), "Hessian-vector product");
     FAILS(HS_ESHAPE, hs_call(&all, m23), "\"all\" takes a vector", "[2, 3]");
@@ -147,8 +149,9 @@ START_TEST(gradient_check_refuses)
                                   &(hs_gradcheck_options){ .held = 1 }, &report),
                      HS_EINVAL);
     begin(); /* an input that is not fed */
-    ck_assert_int_eq(hs_gradcheck(hs_sum_last(hs_mul(v3, rows3)), &v3, (const double *const[]){ at },
-                                  1, &(hs_gradcheck_options){ 0 }, &report),
+    ck_assert_int_eq(hs_gradcheck(hs_sum_last(hs_mul(v3, rows3)), &v3,
+                                  (const double *const[]){ at }, 1, &(hs_gradcheck_options){ 0 },
+                                  &report),
                      HS_EINVAL);
 }
 END_TEST
@@ -266,14 +269,23 @@ START_TEST(rows_cannot_use_a_sum_over_the_batch)
         hs_var total = hs_mean_rows(rows3), bad = total;
         const char *at = HS_HERE ": ";
         switch (how) {
-        case 0: bad = hs_sub(rows3, total), at = HS_HERE ": "; break;
-        case 1: bad = hs_matmul(hs_reshape(total, hs_dims(1, 3)), rows3), at = HS_HERE ": "; break;
-        case 2: bad = hs_broadcast(hs_exp(total), hs_dims(3), HS_START), at = HS_HERE ": "; break;
-        case 3: bad = hs_sum_rows(hs_mul(rows3, total)), at = NULL; break;
+        case 0:
+            bad = hs_sub(rows3, total), at = HS_HERE ": ";
+            break;
+        case 1:
+            bad = hs_matmul(hs_reshape(total, hs_dims(1, 3)), rows3), at = HS_HERE ": ";
+            break;
+        case 2:
+            bad = hs_broadcast(hs_exp(total), hs_dims(3), HS_START), at = HS_HERE ": ";
+            break;
+        case 3:
+            bad = hs_sum_rows(hs_mul(rows3, total)), at = NULL;
+            break;
         }
         ck_assert_int_eq(hs_tape_status(tape), HS_OK);
         hs_plan *plan = (hs_plan *)(void *)tape;
-        ck_assert_int_eq(hs_plan_new(&plan, &bad, 1, &(hs_plan_options){ .starts = 4 }), HS_EEXTENT);
+        ck_assert_int_eq(hs_plan_new(&plan, &bad, 1, &(hs_plan_options){ .starts = 4 }),
+                         HS_EEXTENT);
         ck_assert_ptr_null(plan);
         if (at)
             expect_error(HS_EEXTENT, at, (const char *const[]){ "sum over the whole batch", NULL });

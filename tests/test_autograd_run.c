@@ -28,12 +28,15 @@ static const double *numbers(size_t n)
     return data;
 }
 
-/* ---- Outputs and inputs ----------------------------------------------------------------------- */
+/* ---- Outputs and inputs -----------------------------------------------------------------------
+ */
 
 /* Every kind of output at once, over several cuts of the batch. */
 START_TEST(outputs_are_laid_out_by_rows)
 {
-    const size_t batches[][3] = { { 1, 1, 0 }, { 4, 3, 0 }, { 5, 3, 2 }, { 1, 70, 0 }, { 33, 1, 8 } };
+    const size_t batches[][3] = {
+        { 1, 1, 0 }, { 4, 3, 0 }, { 5, 3, 2 }, { 1, 70, 0 }, { 33, 1, 8 }
+    };
     for (int b = 0; b < 5; b++) {
         const size_t starts = batches[b][0], rows = starts * batches[b][1];
         hs_tape *tape = hs_tape_new(HS_F64);
@@ -43,14 +46,19 @@ START_TEST(outputs_are_laid_out_by_rows)
         hs_var t = hs_tensor(tape, hs_dims(2), (const double[]){ 5, 6 }), c = hs_const(tape, 7);
         hs_var view = hs_slice(hs_reshape(x, hs_dims(6)), 0, 1, 3), twice = hs_scale(x, 2);
         hs_var wide = hs_broadcast(c, hs_dims(2), HS_ROW), pv = hs_slice(p, 0, 1, 3);
-        hs_var total = hs_sum_rows(s), part = hs_slice(total, 0, 1, 2), reshaped = hs_reshape(p, hs_dims(3, 1));
-        double into_total[2] = { 0 }, into_again[2] = { 0 }, into_leaf[3] = { 0 }, into_view[1] = { 0 };
-        const hs_var outputs[] = { x, s, p, t, c, view, twice, wide, pv, total, total, p, part, reshaped };
-        void *const into[] = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-                               into_total, into_again, into_leaf, into_view, NULL };
+        hs_var total = hs_sum_rows(s), part = hs_slice(total, 0, 1, 2),
+               reshaped = hs_reshape(p, hs_dims(3, 1));
+        double into_total[2] = { 0 }, into_again[2] = { 0 }, into_leaf[3] = { 0 },
+               into_view[1] = { 0 };
+        const hs_var outputs[] = { x,    s,  p,     t,     c, view, twice,
+                                   wide, pv, total, total, p, part, reshaped };
+        void *const into[] = { NULL, NULL, NULL,       NULL,       NULL,      NULL,      NULL,
+                               NULL, NULL, into_total, into_again, into_leaf, into_view, NULL };
         hs_plan *plan = make_plan(outputs, 14,
-                                  (hs_plan_options){ .starts = starts, .rows_per_start = batches[b][1],
-                                                     .shard_starts = batches[b][2], .into = into });
+                                  (hs_plan_options){ .starts = starts,
+                                                     .rows_per_start = batches[b][1],
+                                                     .shard_starts = batches[b][2],
+                                                     .into = into });
         const double *d = numbers(600);
         hs_plan_set(plan, x, d), hs_plan_set(plan, s, d + 10), hs_plan_set(plan, p, d + 20);
         run(plan);
@@ -89,11 +97,14 @@ START_TEST(equal_outputs_into_two_places)
 {
     hs_tape *tape = hs_tape_new(HS_F64);
     hs_var x = hs_input(tape, "x", HS_ROW, hs_dims(2));
-    hs_var a = hs_sum_rows(hs_exp(x)), b = hs_sum_rows(hs_exp(x)), rest = hs_add(a, hs_const(tape, 0));
+    hs_var a = hs_sum_rows(hs_exp(x)), b = hs_sum_rows(hs_exp(x)),
+           rest = hs_add(a, hs_const(tape, 0));
     double room[3][2] = { { 0 } };
-    hs_plan *plan = make_plan(((hs_var[]){ a, b, rest }), 3,
-                              (hs_plan_options){ .starts = 20, .shard_starts = 3,
-                                                 .into = (void *const[]){ room[0], room[1], room[2] } });
+    hs_plan *plan =
+        make_plan(((hs_var[]){ a, b, rest }), 3,
+                  (hs_plan_options){ .starts = 20,
+                                     .shard_starts = 3,
+                                     .into = (void *const[]){ room[0], room[1], room[2] } });
     hs_plan_set(plan, x, numbers(40));
     for (int i = 0; i < 3; i++) /* repeated runs begin anew */
         run(plan);
@@ -174,16 +185,19 @@ static void draws(hs_dtype dtype, size_t starts, size_t per_start, size_t shard,
                   double *out, double *start_out)
 {
     hs_tape *tape = hs_tape_new(dtype);
-    hs_var n = hs_normal(tape, HS_ROW, hs_dims(COLUMNS), 3), u = hs_uniform(tape, HS_START, hs_dims(2), 4);
-    hs_plan *plan = make_plan(((hs_var[]){ n, u }), 2,
-                              (hs_plan_options){ .starts = starts, .rows_per_start = per_start,
-                                                 .shard_starts = shard, .threads = 2 });
+    hs_var n = hs_normal(tape, HS_ROW, hs_dims(COLUMNS), 3),
+           u = hs_uniform(tape, HS_START, hs_dims(2), 4);
+    hs_plan *plan = make_plan(
+        ((hs_var[]){ n, u }), 2,
+        (hs_plan_options){
+            .starts = starts, .rows_per_start = per_start, .shard_starts = shard, .threads = 2 });
     ck_assert_int_eq(hs_plan_run(plan, &at), HS_OK);
     const void *row = hs_plan_get(plan, n), *start = hs_plan_get(plan, u);
     for (size_t i = 0; i < starts * per_start * COLUMNS; i++)
         out[i] = dtype == HS_F32 ? (double)((const float *)row)[i] : ((const double *)row)[i];
     for (size_t i = 0; i < starts * 2; i++)
-        start_out[i] = dtype == HS_F32 ? (double)((const float *)start)[i] : ((const double *)start)[i];
+        start_out[i] =
+            dtype == HS_F32 ? (double)((const float *)start)[i] : ((const double *)start)[i];
     hs_plan_free(plan);
     hs_tape_free(tape);
 }
@@ -204,12 +218,11 @@ START_TEST(draws_are_addressed)
             for (size_t shard = 0; shard < 3; shard++) {
                 const size_t starts = first % 2 ? 1 : 20 - first;
                 draws(dtype, starts, 3, shard, (hs_run){ 9, 4, 3 * first }, part, part_start);
-                ck_assert_int_eq(memcmp(part, whole + 3 * first * COLUMNS,
-                                        starts * 3 * COLUMNS * sizeof *part),
-                                 0);
-                ck_assert_int_eq(memcmp(part_start, whole_start + 2 * first,
-                                        starts * 2 * sizeof *part),
-                                 0);
+                ck_assert_int_eq(
+                    memcmp(part, whole + 3 * first * COLUMNS, starts * 3 * COLUMNS * sizeof *part),
+                    0);
+                ck_assert_int_eq(
+                    memcmp(part_start, whole_start + 2 * first, starts * 2 * sizeof *part), 0);
             }
         draws(dtype, 1, 1, 0, (hs_run){ 9, 4, 17 }, part, part_start); /* a single lane */
         ck_assert_int_eq(memcmp(part, whole + 17 * COLUMNS, COLUMNS * sizeof *part), 0);
@@ -221,14 +234,17 @@ START_TEST(draws_are_addressed)
 }
 END_TEST
 
-/* ---- Non-finite numbers ------------------------------------------------------------------------ */
+/* ---- Non-finite numbers ------------------------------------------------------------------------
+ */
 
 static hs_nonfinite trace(const hs_var *outputs, size_t n, size_t starts, size_t rows, hs_var x,
                           const double *data, bool expected)
 {
     hs_nonfinite found = { .op = "" };
-    hs_plan *plan = make_plan(outputs, n, (hs_plan_options){ .starts = starts, .rows_per_start = rows,
-                                                             .shard_starts = 3, .trace = true });
+    hs_plan *plan =
+        make_plan(outputs, n,
+                  (hs_plan_options){
+                      .starts = starts, .rows_per_start = rows, .shard_starts = 3, .trace = true });
     hs_plan_set(plan, x, data);
     run(plan);
     const bool is = hs_plan_nonfinite(plan, &found);
@@ -242,7 +258,8 @@ START_TEST(the_first_bad_node_is_named)
 {
     hs_tape *tape = hs_tape_new(HS_F64);
     hs_var x = hs_input(tape, "x", HS_ROW, hs_dims(3));
-    hs_var l = hs_name(hs_log(hs_exp(x)), "the log"); const char *const at = HS_HERE;
+    const char *at;
+    hs_var l = hs_name((at = HS_HERE, hs_log(hs_exp(x))), "the log");
     hs_var r = hs_sqrt(hs_add(l, hs_const(tape, 5))), loss = hs_mean_rows(hs_sum_last(r));
     double data[42];
     for (int i = 0; i < 42; i++)
@@ -282,7 +299,8 @@ START_TEST(bad_values_in_starts_parameters_and_sums)
 {
     hs_tape *tape = hs_tape_new(HS_F64);
     double data[6] = { 1, 2, 3, -1, 5, 6 };
-    hs_var s = hs_input(tape, "s", HS_START, hs_dims(1)), x = hs_normal(tape, HS_ROW, hs_dims(1), 0);
+    hs_var s = hs_input(tape, "s", HS_START, hs_dims(1)),
+           x = hs_normal(tape, HS_ROW, hs_dims(1), 0);
     hs_var l = hs_log(s), y = hs_sum_rows(hs_add(l, x));
     hs_nonfinite found = trace(&y, 1, 6, 4, s, data, true);
     ck_assert_int_eq(found.node.id, l.id);
@@ -318,15 +336,16 @@ START_TEST(padding_is_not_reported)
     /* The same with values of a start beside those of rows, whose lanes are padded otherwise. */
     hs_var a = hs_abs(x), t = hs_input(tape, "t", HS_START, hs_dims(12)), la = hs_log(a);
     hs_var big = hs_add(t, hs_sum_to(la, hs_scalar_shape(), HS_START));
-    hs_plan *plan = make_plan(((hs_var[]){ t, big, hs_exp(big), la }), 4,
-                              (hs_plan_options){ .starts = 3, .rows_per_start = 3,
-                                                 .shard_starts = 3, .trace = true });
+    hs_plan *plan = make_plan(
+        ((hs_var[]){ t, big, hs_exp(big), la }), 4,
+        (hs_plan_options){ .starts = 3, .rows_per_start = 3, .shard_starts = 3, .trace = true });
     hs_plan_set(plan, x, (const double[]){ 1, 2, 3, 4, 5, 6, 7, 8, 9 });
     hs_plan_set(plan, t, numbers(36));
     run(plan);
     hs_nonfinite found = { .op = "" };
     const bool is = hs_plan_nonfinite(plan, &found);
-    ck_assert_msg(!is, "%s %g in row %zu, coordinate %zu", found.op, found.value, found.row, found.coordinate);
+    ck_assert_msg(!is, "%s %g in row %zu, coordinate %zu", found.op, found.value, found.row,
+                  found.coordinate);
     hs_plan_free(plan);
     hs_tape_free(tape);
 }
@@ -338,17 +357,27 @@ static void print_network(FILE *out, int what)
 {
     hs_tape *tape = hs_tape_new(HS_F64);
     hs_var x = hs_input(tape, "in \"quotes\" \\ \n line", HS_ROW, hs_dims(3));
-    hs_var w = hs_input(tape, "w", HS_SHARED, hs_dims(4, 3)), b = hs_input(tape, "b", HS_SHARED, hs_dims(4));
+    hs_var w = hs_input(tape, "w", HS_SHARED, hs_dims(4, 3)),
+           b = hs_input(tape, "b", HS_SHARED, hs_dims(4));
     hs_var n = hs_normal(tape, HS_START, hs_dims(3), 12), g[2];
     hs_var y = hs_sum_last(hs_square(hs_relu(hs_add(hs_matmul(w, hs_add(x, n)), b))));
     hs_var loss = hs_mean_rows(y);
     hs_grad(loss, ((hs_var[]){ w, b }), 2, g);
-    hs_plan *plan = make_plan(((hs_var[]){ loss, g[0], g[1], y }), 4, (hs_plan_options){ .starts = 5, .rows_per_start = 2 });
+    hs_plan *plan = make_plan(((hs_var[]){ loss, g[0], g[1], y }), 4,
+                              (hs_plan_options){ .starts = 5, .rows_per_start = 2 });
     switch (what) {
-    case 0: hs_tape_print(tape, out); break;
-    case 1: hs_plan_print(plan, out); break;
-    case 2: hs_tape_dot(tape, out); break;
-    default: hs_plan_dot(plan, out); break;
+    case 0:
+        hs_tape_print(tape, out);
+        break;
+    case 1:
+        hs_plan_print(plan, out);
+        break;
+    case 2:
+        hs_tape_dot(tape, out);
+        break;
+    default:
+        hs_plan_dot(plan, out);
+        break;
     }
     hs_plan_free(plan);
     hs_tape_free(tape);
@@ -392,9 +421,11 @@ START_TEST(drawings_are_whole)
             if (sscanf(edge, "\n  n%d -> n%d;", &from, &to) != 2)
                 continue;
             snprintf(box, sizeof box, "\n  n%d [label", from);
-            ck_assert_msg(strstr(text, box), "%s: no box for n%d -> n%d", what == 2 ? "tape" : "plan", from, to);
+            ck_assert_msg(strstr(text, box), "%s: no box for n%d -> n%d",
+                          what == 2 ? "tape" : "plan", from, to);
             snprintf(box, sizeof box, "\n  n%d [label", to);
-            ck_assert_msg(strstr(text, box), "%s: no box for n%d <- n%d", what == 2 ? "tape" : "plan", to, from);
+            ck_assert_msg(strstr(text, box), "%s: no box for n%d <- n%d",
+                          what == 2 ? "tape" : "plan", to, from);
         }
         if (access("/usr/bin/dot", X_OK) != 0)
             continue;

@@ -59,7 +59,8 @@ static bits outputs_of(const problem *p, hs_dtype dtype, int threads, int runs)
     memcpy(outputs + 4, gradient, (2 * p->depth + 1) * sizeof *gradient);
     hs_plan *plan;
     ck_assert_msg(hs_plan_new(&plan, outputs, 2 * p->depth + 5,
-                              &(hs_plan_options){ .starts = p->starts, .threads = threads,
+                              &(hs_plan_options){ .starts = p->starts,
+                                                  .threads = threads,
                                                   .rows_per_start = p->rows_per_start,
                                                   .shard_starts = p->shard_starts }) == HS_OK,
                   "%s", hs_tape_error(tape));
@@ -103,11 +104,12 @@ static void same_for_all_threads(const problem *p, hs_dtype dtype, int runs)
         size_t at = 0;
         while (at < one.used && one.data[at] == other.data[at])
             at++;
-        ck_assert_msg(at == one.used,
-                      "%s, %zu-%zux%zu, %zu x %zu rows, shards of %zu: byte %zu of %zu differs with "
-                      "%d threads",
-                      hs_dtype_name(dtype), p->in, p->width, p->depth, p->starts, p->rows_per_start,
-                      p->shard_starts, at, one.used, threads[t]);
+        ck_assert_msg(
+            at == one.used,
+            "%s, %zu-%zux%zu, %zu x %zu rows, shards of %zu: byte %zu of %zu differs with "
+            "%d threads",
+            hs_dtype_name(dtype), p->in, p->width, p->depth, p->starts, p->rows_per_start,
+            p->shard_starts, at, one.used, threads[t]);
         free(other.data);
     }
     free(one.data);
@@ -115,9 +117,10 @@ static void same_for_all_threads(const problem *p, hs_dtype dtype, int runs)
 
 /* in, width, depth, starts, rows per start, starts in a shard */
 static const problem small[] = {
-    { 3, 5, 2, 1, 1, 0 },     { 3, 5, 2, 1, 2, 0 },    { 3, 5, 2, 2, 1, 1 },   { 2, 16, 4, 8, 100, 0 },
-    { 3, 7, 2, 1, 1000, 0 },  { 3, 7, 2, 1000, 1, 0 }, { 3, 7, 2, 37, 11, 5 }, { 3, 7, 2, 101, 3, 1 },
-    { 1, 6, 3, 257, 1, 16 },  { 6, 21, 3, 13, 17, 2 }, { 3, 7, 2, 9, 1, 2 },   { 4, 33, 2, 3, 333, 0 },
+    { 3, 5, 2, 1, 1, 0 },     { 3, 5, 2, 1, 2, 0 },    { 3, 5, 2, 2, 1, 1 },
+    { 2, 16, 4, 8, 100, 0 },  { 3, 7, 2, 1, 1000, 0 }, { 3, 7, 2, 1000, 1, 0 },
+    { 3, 7, 2, 37, 11, 5 },   { 3, 7, 2, 101, 3, 1 },  { 1, 6, 3, 257, 1, 16 },
+    { 6, 21, 3, 13, 17, 2 },  { 3, 7, 2, 9, 1, 2 },    { 4, 33, 2, 3, 333, 0 },
     { 42, 84, 2, 800, 1, 0 },
 };
 enum { SMALL = sizeof small / sizeof *small };
@@ -149,13 +152,16 @@ START_TEST(rows_do_not_depend_on_their_neighbours)
 {
     problem p = { 5, 12, 3, 24, 4, 0 };
     hs_tape *tape = hs_tape_new(HS_F64);
-    hs_var x = hs_normal(tape, HS_ROW, hs_dims(5), 1), w = hs_normal(tape, HS_SHARED, hs_dims(12, 5), 2);
-    hs_var y = hs_softmax(hs_matmul(w, x), 0), z = hs_add(hs_sum_last(hs_mul(y, y)), hs_lgamma(hs_exp(hs_mean(y, 0))));
+    hs_var x = hs_normal(tape, HS_ROW, hs_dims(5), 1),
+           w = hs_normal(tape, HS_SHARED, hs_dims(12, 5), 2);
+    hs_var y = hs_softmax(hs_matmul(w, x), 0),
+           z = hs_add(hs_sum_last(hs_mul(y, y)), hs_lgamma(hs_exp(hs_mean(y, 0))));
     static double first[96 * 12], now[96 * 12];
     for (size_t shard = 1; shard <= p.starts; shard++) {
         hs_plan *plan;
         ck_assert_int_eq(hs_plan_new(&plan, ((hs_var[]){ y, z }), 2,
-                                     &(hs_plan_options){ .starts = p.starts, .shard_starts = shard,
+                                     &(hs_plan_options){ .starts = p.starts,
+                                                         .shard_starts = shard,
                                                          .rows_per_start = p.rows_per_start }),
                          HS_OK);
         ck_assert_int_eq(hs_plan_run(plan, &(hs_run){ 3, 0, 0 }), HS_OK);

@@ -1,5 +1,5 @@
-/* Shapes: broadcasting, validity, overflow, text. Memory: alignment, growing, arenas. Threads: every
- * part runs once. */
+/* Shapes: broadcasting, validity, overflow, text. Memory: alignment, growing, arenas. Threads:
+ * every part runs once. */
 #include "hs_check.h"
 
 #include <hastings/tensor/memory.h>
@@ -56,7 +56,8 @@ END_TEST
 
 START_TEST(equality)
 {
-    const hs_shape a = hs_dims(2, 3), b = hs_dims(3, 2), c = hs_dims(2, 3, 1), d = { 2, { 2, 3, 9 } };
+    const hs_shape a = hs_dims(2, 3), b = hs_dims(3, 2), c = hs_dims(2, 3, 1),
+                   d = { 2, { 2, 3, 9 } };
     ck_assert(hs_shape_equal(&a, &a));
     ck_assert(!hs_shape_equal(&a, &b));
     ck_assert(!hs_shape_equal(&a, &c));
@@ -82,9 +83,10 @@ END_TEST
 START_TEST(overflow_is_seen)
 {
     const size_t root = (size_t)1 << 32;
-    const hs_shape products[] = { hs_dims(root, root), hs_dims(SIZE_MAX), hs_dims(SIZE_MAX, 2),
-                                  hs_dims(root, root, root, root), hs_dims(SIZE_MAX / 2, 3),
-                                  hs_dims(3, SIZE_MAX / 16 + 1), hs_dims((size_t)1 << 60) };
+    const hs_shape products[] = { hs_dims(root, root),      hs_dims(SIZE_MAX),
+                                  hs_dims(SIZE_MAX, 2),     hs_dims(root, root, root, root),
+                                  hs_dims(SIZE_MAX / 2, 3), hs_dims(3, SIZE_MAX / 16 + 1),
+                                  hs_dims((size_t)1 << 60) };
     for (size_t i = 0; i < sizeof products / sizeof *products; i++)
         ck_assert_msg(!hs_shape_valid(&products[i]), "case %zu", i);
     size_t out = 5;
@@ -102,7 +104,8 @@ END_TEST
 START_TEST(as_text)
 {
     char text[HS_SHAPE_TEXT];
-    const hs_shape scalar = hs_scalar_shape(), v = hs_dims(4), m = hs_dims(3, 4), bad = { -1, { 0 } };
+    const hs_shape scalar = hs_scalar_shape(), v = hs_dims(4), m = hs_dims(3, 4),
+                   bad = { -1, { 0 } };
     const hs_shape wide = hs_dims(SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX);
     ck_assert_str_eq(hs_shape_text(&scalar, text), "scalar");
     ck_assert_str_eq(hs_shape_text(&v, text), "[4]");
