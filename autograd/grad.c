@@ -71,23 +71,17 @@ static void walk_back(hs_tape *tape, int32_t last, const bool *depends, hs_var *
     }
 }
 
-void hs_grad_at(hs_var y, const hs_var *wrt, size_t n, hs_var *gradients, const char *at)
+/* Records the gradients; `gradients` may be the memory of `wrt`. False after failing the tape. */
+static bool record_grad(hs_var y, const hs_var *wrt, size_t n, hs_var *gradients, const char *at)
 {
     hs_tape *tape = y.tape;
-    for (size_t i = 0; i < n; i++)
-        gradients[i] = poison(tape);
-    if (!inputs_ok(&y, 1, "grad", at))
-        return;
-    for (size_t i = 0; i < n; i++)
-        if (!inputs_ok((hs_var[]){ y, wrt[i] }, 2, "grad", at))
-            return;
     if (hs_shape_count(&node_of(y)->shape) != 1) {
         char text[VAR_TEXT];
         hs_tape_fail(tape, HS_ESHAPE, at,
                      "grad: the gradient of %s is not defined: it must have one element; sum it "
                      "first",
                      var_text(y, text));
-        return;
+        return false;
     }
     const int32_t size = tape->size;
     bool *depends = hs_alloc_zero((size_t)size, sizeof *depends);
@@ -96,7 +90,7 @@ void hs_grad_at(hs_var y, const hs_var *wrt, size_t n, hs_var *gradients, const 
         hs_free(depends);
         hs_free(gradient);
         hs_tape_fail(tape, HS_ENOMEM, at, "grad: out of memory");
-        return;
+        return false;
     }
     for (int32_t id = 0; id < size; id++)
         gradient[id] = poison(tape);
@@ -109,7 +103,17 @@ void hs_grad_at(hs_var y, const hs_var *wrt, size_t n, hs_var *gradients, const 
     }
     hs_free(depends);
     hs_free(gradient);
-    if (tape->status != HS_OK)
-        for (size_t i = 0; i < n; i++)
-            gradients[i] = poison(tape);
+    return tape->status == HS_OK;
+}
+
+void hs_grad_at(hs_var y, const hs_var *wrt, size_t n, hs_var *gradients, const char *at)
+{
+    hs_tape *tape = y.tape;
+    bool ok = inputs_ok(&y, 1, "grad", at);
+    for (size_t i = 0; i < n && ok; i++)
+        ok = inputs_ok((hs_var[]){ y, wrt[i] }, 2, "grad", at);
+    if (ok)
+        ok = record_grad(y, wrt, n, gradients, at);
+    for (size_t i = 0; i < n && !ok; i++)
+        gradients[i] = poison(tape);
 }

@@ -18,11 +18,18 @@ static hs_var elementwise(op_code op, const hs_var *x, int n, const op_attribute
     hs_extent extent = node_of(x[0])->extent;
     for (int i = 1; i < n; i++) {
         if (!hs_shape_broadcast(&shape, &node_of(x[i])->shape, &shape)) {
-            char a[VAR_TEXT], b[VAR_TEXT];
+            /* Name the first operand that clashes with this one, or what the ones before make. */
+            char a[VAR_TEXT], b[VAR_TEXT], so_far[HS_SHAPE_TEXT];
+            hs_shape unused;
+            int k = 0;
+            while (k < i && hs_shape_broadcast(&node_of(x[k])->shape, &node_of(x[i])->shape, &unused))
+                k++;
             return hs_tape_fail(x[0].tape, HS_ESHAPE, at,
                                 "%s: %s and %s do not broadcast: from the last axis on, lengths "
                                 "must be equal or 1",
-                                op_table[op].name, var_text(x[i - 1], a), var_text(x[i], b));
+                                op_table[op].name,
+                                k < i ? var_text(x[k], a) : hs_shape_text(&shape, so_far),
+                                var_text(x[i], b));
         }
         extent = widest(extent, node_of(x[i])->extent);
     }

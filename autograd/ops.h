@@ -196,7 +196,8 @@ hs_var hs_call_hvp_at(const hs_function *f, hs_var x, hs_var v, const char *at);
  * Records the gradient of y, summed over its batch, with respect to each of the n values in wrt,
  * and stores them in gradients[0 .. n-1], each of the shape and extent of its wrt. y has one
  * element. The gradients are ordinary values: they can be used in further ops and differentiated
- * again. A wrt that y does not depend on has gradient 0.
+ * again. A wrt that y does not depend on has gradient 0. `gradients` may be
+ * the memory of wrt.
  */
 void hs_grad_at(hs_var y, const hs_var *wrt, size_t n, hs_var *gradients, const char *at);
 #define hs_grad(...) hs_grad_at(__VA_ARGS__, HS_HERE)

@@ -43,7 +43,7 @@ typedef struct {
 } hs_run;
 
 /** Makes a plan for n outputs; options may be NULL: one row. On failure *plan is NULL and hs_tape_error() of their tape says
- *  why. */
+ *  why; if the tape itself was sound, it stays so. */
 hs_status hs_plan_new(hs_plan **plan, const hs_var *outputs, size_t n,
                       const hs_plan_options *options) HS_MUST_CHECK;
 void hs_plan_free(hs_plan *plan);
@@ -53,7 +53,8 @@ void hs_plan_free(hs_plan *plan);
  *  that the plan does not need are ignored. */
 void hs_plan_set(hs_plan *plan, hs_var input, const void *data);
 
-/** Runs the plan. HS_EINVAL if an input has no data, with a message in hs_plan_error(). */
+/** Runs the plan. HS_EINVAL if an input has no data, HS_EOVERFLOW if rows or steps have no address,
+ *  with a message in hs_plan_error(). */
 hs_status hs_plan_run(hs_plan *plan, const hs_run *run) HS_MUST_CHECK;
 
 /** The value of an output after a run, in the tape's dtype: [count], [starts][count] or

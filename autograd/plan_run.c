@@ -129,13 +129,15 @@ hs_status hs_plan_new(hs_plan **plan_, const hs_var *outputs, size_t n,
     static const hs_plan_options defaults;
     options = options ? options : &defaults;
     *plan_ = NULL;
-    if (!check_outputs(outputs, n))
-        return n && outputs[0].tape && outputs[0].tape->status ? outputs[0].tape->status
-                                                               : HS_EINVAL;
+    if (!check_outputs(outputs, n)) {
+        const hs_status status = n ? hs_tape_status(outputs[0].tape) : HS_EINVAL;
+        return status ? status : HS_EINVAL;
+    }
     hs_tape *tape = outputs[0].tape;
     hs_plan *plan = hs_alloc_zero(1, sizeof *plan);
     if (!plan) {
         hs_tape_fail(tape, HS_ENOMEM, "hs_plan_new", "out of memory");
+        tape->status = HS_OK;
         return HS_ENOMEM;
     }
     plan->tape = tape;
@@ -157,8 +159,11 @@ hs_status hs_plan_new(hs_plan **plan_, const hs_var *outputs, size_t n,
         limit_threads(plan, options->threads);
     ok = ok && allocate_workspaces(plan);
     if (!ok) {
+        /* The tape is sound: its error says what is wrong with this plan, but does not stick. */
+        const hs_status status = tape->status;
+        tape->status = HS_OK;
         hs_plan_free(plan);
-        return tape->status;
+        return status;
     }
     *plan_ = plan;
     return HS_OK;
@@ -319,8 +324,18 @@ static void copy_outputs(hs_plan *plan, const run_state *state)
 
 hs_status hs_plan_run(hs_plan *plan, const hs_run *run)
 {
+    if (!plan)
+        return HS_EINVAL;
     plan->error[0] = '\0';
     plan->found = false;
+    const uint64_t last_row = run->first_row + plan->starts * plan->rows_per_start;
+    if (last_row > (uint64_t)UINT32_MAX + 1 || last_row < run->first_row || run->step >> 48) {
+        snprintf(plan->error, sizeof plan->error,
+                 "hs_plan_run: rows up to %llu in step %llu: rows are numbered below 2^32, and steps "
+                 "below 2^48",
+                 (unsigned long long)last_row, (unsigned long long)run->step);
+        return HS_EOVERFLOW;
+    }
     if (!find_outsides(plan))
         return HS_EINVAL;
     const bool inside = plan->bins == 1; /* one bin: threads work inside of steps */

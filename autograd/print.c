@@ -160,6 +160,8 @@ static void print_place(place at, FILE *out)
 
 void hs_plan_print(const hs_plan *plan, FILE *out)
 {
+    if (!plan)
+        return;
     fprintf(out,
             "plan: %zu starts x %zu rows in %zu shards of %zu starts, %d bins; %zu bytes a shard\n",
             plan->starts, plan->rows_per_start, plan->shards, plan->shard_starts, plan->bins,
@@ -200,14 +202,14 @@ static void dot_edges(const hs_plan *plan, int32_t from, int32_t step, FILE *out
 void hs_plan_dot(const hs_plan *plan, FILE *out)
 {
     dot_open("plan", out);
-    for (int32_t id = 0; id < plan->nodes; id++) {
+    for (int32_t id = 0; plan && id < plan->nodes; id++) {
         const plan_node *node = &plan->node[id];
         if (!is_unused(node) && (node->making == BY_OUTSIDE || node->making == BY_MERGE))
             dot_node(id, op_table[node->op].name, &plan->tape->node[node->tape_id], out);
         if (!is_unused(node) && node->making == BY_MERGE)
             dot_edges(plan, id, id, out);
     }
-    for (int stage = 0; stage < STAGE_COUNT; stage++)
+    for (int stage = 0; plan && stage < STAGE_COUNT; stage++)
         for (int32_t i = 0; i < plan->steps[stage]; i++) {
             const plan_step *step = &plan->step[stage][i];
             char text[200];

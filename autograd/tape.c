@@ -45,7 +45,7 @@ void hs_tape_free(hs_tape *tape)
 
 hs_dtype hs_tape_dtype(const hs_tape *tape)
 {
-    return tape->dtype;
+    return tape ? tape->dtype : HS_F64;
 }
 
 hs_status hs_tape_status(const hs_tape *tape)
@@ -181,11 +181,11 @@ hs_var tape_append(hs_tape *tape, op_code op, hs_extent extent, hs_shape shape,
     if (!hs_shape_valid(&shape)) {
         char text[HS_SHAPE_TEXT];
         bool empty = false;
-        for (int i = 0; i < shape.rank; i++)
-            empty = empty || shape.dim[i] == 0;
         if (shape.rank < 0 || shape.rank > HS_MAX_RANK)
             return hs_tape_fail(tape, HS_ESHAPE, at, "%s: a shape has 0 to %d axes", name,
                                 HS_MAX_RANK);
+        for (int i = 0; i < shape.rank; i++)
+            empty = empty || shape.dim[i] == 0;
         return hs_tape_fail(tape, empty ? HS_ESHAPE : HS_EOVERFLOW, at,
                             empty ? "%s: shape %s has an empty axis"
                                   : "%s: shape %s has more elements than memory can hold",
@@ -228,7 +228,8 @@ hs_var hs_bound_at(hs_tape *tape, const char *name, hs_shape shape, const void *
         if (!hs_shape_equal(&node->shape, &shape)) {
             char before[HS_SHAPE_TEXT], now[HS_SHAPE_TEXT];
             return hs_tape_fail(tape, HS_ESHAPE, at,
-                                "bound: \"%s\" was recorded with shape %s, and now with %s", name,
+                                "bound: \"%s\" was recorded with shape %s, and now with %s",
+                                name ? name : "",
                                 hs_shape_text(&node->shape, before), hs_shape_text(&shape, now));
         }
         return (hs_var){ tape, tape->bound[i] };

@@ -287,8 +287,11 @@ START_TEST(rows_cannot_use_a_sum_over_the_batch)
         ck_assert_int_eq(hs_plan_new(&plan, &bad, 1, &(hs_plan_options){ .starts = 4 }),
                          HS_EEXTENT);
         ck_assert_ptr_null(plan);
+        /* The message is the plan's; the tape itself is sound, and other plans of it can be made. */
         if (at)
-            expect_error(HS_EEXTENT, at, (const char *const[]){ "sum over the whole batch", NULL });
+            expect_error(HS_OK, at, (const char *const[]){ "sum over the whole batch", NULL });
+        ck_assert_int_eq(hs_plan_new(&plan, &total, 1, &(hs_plan_options){ .starts = 4 }), HS_OK);
+        hs_plan_free(plan);
     }
 }
 END_TEST
