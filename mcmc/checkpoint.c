@@ -1,0 +1,120 @@
+#include <hastings/mcmc/trainer_internal.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <hastings/nn/file.h>
+#include <hastings/tensor/memory.h>
+
+static double number_at(hs_dtype dtype, const void *values, size_t i)
+{
+    return dtype == HS_F32 ? (double)((const float *)values)[i] : ((const double *)values)[i];
+}
+
+/* What is not parameters or optimiser, as a store: integers of 64 bits are two exact doubles. */
+static hs_params *state_store(const checkpoint *c, hs_dtype dtype)
+{
+    hs_params *ps = hs_params_new(HS_F64, 0);
+    const double step[2] = { (double)(*c->step >> 32), (double)(*c->step & 0xffffffffu) };
+    const double seed[2] = { (double)(*c->seed >> 32), (double)(*c->seed & 0xffffffffu) };
+    hs_params_add(ps, "step", hs_dims(2), hs_init_values(step));
+    hs_params_add(ps, "seed", hs_dims(2), hs_init_values(seed));
+    hs_params_add(ps, "adapted", hs_dims(1), hs_init_values(c->adapted));
+    if (c->chains) {
+        double *chains = hs_alloc(c->numbers * sizeof *chains);
+        for (size_t i = 0; chains && i < c->numbers; i++)
+            chains[i] = number_at(dtype, c->chains, i);
+        if (chains)
+            hs_params_add(ps, "chains", hs_dims(c->numbers), hs_init_values(chains));
+        else
+            hs_params_fail(ps, HS_ENOMEM, "out of memory");
+        hs_free(chains);
+    }
+    return ps;
+}
+
+static uint64_t joined(const double halves[2])
+{
+    return (uint64_t)halves[0] << 32 | (uint64_t)halves[1];
+}
+
+static void take_state(checkpoint *c, hs_params *ps, hs_dtype dtype)
+{
+    double halves[2];
+    hs_param_get(hs_params_find(ps, "step"), halves);
+    *c->step = joined(halves);
+    hs_param_get(hs_params_find(ps, "seed"), halves);
+    *c->seed = joined(halves);
+    hs_param_get(hs_params_find(ps, "adapted"), c->adapted);
+    const double *chains = c->chains ? hs_param_values(hs_params_find(ps, "chains")) : NULL;
+    for (size_t i = 0; chains && i < c->numbers; i++) {
+        if (dtype == HS_F32)
+            ((float *)c->chains)[i] = (float)chains[i];
+        else
+            ((double *)c->chains)[i] = chains[i];
+    }
+}
+
+static bool state_path(hs_session *s, const char *path, const hs_optimizer *o, char *text,
+                       size_t size)
+{
+    const int n = snprintf(text, size, "%s.%llu", path,
+                           (unsigned long long)hs_optimizer_steps(o));
+    if (n < 0 || (size_t)n >= size)
+        hs_session_fail(s, HS_EINVAL, "checkpoint: the path is too long: %s", path);
+    return n >= 0 && (size_t)n < size;
+}
+
+bool checkpoint_read(hs_session *s, const char *path, checkpoint *c)
+{
+    struct stat found;
+    char beside[CHECKPOINT_PATH];
+    hs_message message;
+    if (stat(path, &found) != 0)
+        return true;
+    hs_status status = hs_params_load(c->params, c->optimizer, path, &message);
+    if (!status && !state_path(s, path, c->optimizer, beside, sizeof beside))
+        return false;
+    hs_params *state = state_store(c, hs_session_dtype(s));
+    if (!status && hs_params_status(state)) {
+        status = hs_params_status(state);
+        snprintf(message.text, sizeof message.text, "%s", hs_params_error(state));
+    }
+    if (!status)
+        status = hs_params_load(state, NULL, beside, &message);
+    if (!status) {
+        take_state(c, state, hs_session_dtype(s));
+        memcpy(c->previous, beside, sizeof beside);
+    } else {
+        hs_session_fail(s, status, "checkpoint: %s", message.text);
+    }
+    hs_params_free(state);
+    return !status;
+}
+
+bool checkpoint_write(hs_session *s, const char *path, checkpoint *c)
+{
+    char beside[CHECKPOINT_PATH];
+    hs_message message = { "" };
+    if (!state_path(s, path, c->optimizer, beside, sizeof beside))
+        return false;
+    hs_params *state = state_store(c, hs_session_dtype(s));
+    hs_status status = hs_params_status(state);
+    if (!status)
+        status = hs_params_save(state, NULL, beside, &message);
+    if (!status)
+        status = hs_params_save(c->params, c->optimizer, path, &message);
+    if (status)
+        hs_session_fail(s, status, "checkpoint: %s",
+                        message.text[0] ? message.text : hs_params_error(state));
+    hs_params_free(state);
+    if (status)
+        return false;
+    /* The one before is not needed any more. */
+    if (c->previous[0] && strcmp(c->previous, beside) != 0)
+        (void)unlink(c->previous);
+    memcpy(c->previous, beside, sizeof beside);
+    return true;
+}

@@ -1,0 +1,162 @@
+#include <hastings/mcmc/proposal.h>
+
+#undef HS_HERE
+#define HS_HERE at
+
+struct hs_proposal {
+    hs_session *session;
+    hs_proposal_spec spec;
+};
+
+/* What is wrong with a description, or NULL. */
+static const char *fault_of(const hs_proposal_spec *spec)
+{
+    if (spec->dim == 0)
+        return "proposal \"%s\" has no dimensions";
+    if (spec->moves ? spec->draw || spec->log_density || spec->draw_scored
+                    : !spec->draw || !spec->log_density)
+        return "proposal \"%s\" needs either draw and log_density, or moves";
+    if (spec->moves && (spec->ways == 0 || spec->ways > HS_MAX_WAYS))
+        return "proposal \"%s\" must have between 1 and 64 ways of moving";
+    return NULL;
+}
+
+hs_proposal *hs_proposal_new(hs_session *s, const hs_proposal_spec *spec)
+{
+    const char *name = spec->name ? spec->name : "proposal", *fault = fault_of(spec);
+    hs_proposal *p = NULL;
+    if (fault) {
+        char text[256];
+        snprintf(text, sizeof text, fault, name);
+        hs_session_fail(s, HS_EINVAL, "%s", text);
+    } else {
+        p = hs_session_alloc(s, sizeof *p);
+    }
+    if (!p) {
+        if (spec->release)
+            spec->release(spec->self);
+        return NULL;
+    }
+    *p = (hs_proposal){ s, *spec };
+    p->spec.name = name;
+    p->spec.normals = spec->normals ? spec->normals : spec->dim;
+    p->spec.ways = spec->moves ? spec->ways : 1;
+    if (spec->release && !hs_session_own(s, spec->self, spec->release))
+        return NULL;
+    return p;
+}
+
+const char *hs_proposal_name(const hs_proposal *p)
+{
+    return p ? p->spec.name : "";
+}
+
+size_t hs_proposal_dim(const hs_proposal *p)
+{
+    return p ? p->spec.dim : 0;
+}
+
+size_t hs_proposal_normals(const hs_proposal *p)
+{
+    return p ? p->spec.normals : 0;
+}
+
+size_t hs_proposal_ways(const hs_proposal *p)
+{
+    return p ? p->spec.ways : 0;
+}
+
+hs_params *hs_proposal_params(const hs_proposal *p)
+{
+    return p ? p->spec.params : NULL;
+}
+
+hs_session *hs_proposal_session(const hs_proposal *p)
+{
+    return p ? p->session : NULL;
+}
+
+/* True if v is a vector of `length`; otherwise its tape fails. */
+static bool is_vector(hs_var v, size_t length, const char *proposal, const char *what,
+                      const char *at)
+{
+    if (!hs_var_ok(v))
+        return false;
+    const hs_shape shape = hs_var_shape(v);
+    if (shape.rank == 1 && shape.dim[0] == length)
+        return true;
+    char text[HS_SHAPE_TEXT];
+    hs_tape_fail(v.tape, HS_ESHAPE, at, "proposal \"%s\": %s must have shape [%zu], and has %s",
+                 proposal, what, length, hs_shape_text(&shape, text));
+    return false;
+}
+
+static hs_var scalar(hs_var v, const char *proposal, const char *what, const char *at)
+{
+    if (!hs_var_ok(v))
+        return v;
+    const hs_shape shape = hs_var_shape(v);
+    char text[HS_SHAPE_TEXT];
+    if (hs_shape_count(&shape) != 1)
+        return hs_tape_fail(v.tape, HS_ESHAPE, at,
+                            "proposal \"%s\": %s must be a scalar, and has shape %s", proposal, what,
+                            hs_shape_text(&shape, text));
+    return hs_reshape(v, hs_scalar_shape());
+}
+
+hs_var hs_proposal_log_density_at(const hs_proposal *p, hs_var y, hs_var x, const char *at)
+{
+    if (!p)
+        return hs_tape_fail(x.tape, HS_EINVAL, at, "log density: there is no proposal");
+    const hs_proposal_spec *spec = &p->spec;
+    if (!spec->log_density)
+        return hs_tape_fail(x.tape, HS_EINVAL, at,
+                            "proposal \"%s\" has no density of its own: it is a mixture of kernels",
+                            spec->name);
+    if (!is_vector(y, spec->dim, spec->name, "y", at) ||
+        !is_vector(x, spec->dim, spec->name, "x", at))
+        return (hs_var){ x.tape, -1 };
+    return scalar(spec->log_density(spec->self, y, x), spec->name, "the log density", at);
+}
+
+void hs_proposal_moves_at(const hs_proposal *p, hs_var x, hs_var n, hs_move *moves, const char *at)
+{
+    if (!p) {
+        hs_tape_fail(x.tape, HS_EINVAL, at, "moves: there is no proposal");
+        return;
+    }
+    const hs_proposal_spec *spec = &p->spec;
+    const hs_var nothing = { x.tape, -1 };
+    for (size_t k = 0; k < spec->ways; k++)
+        moves[k] = (hs_move){ nothing, nothing, nothing, nothing };
+    if (!is_vector(x, spec->dim, spec->name, "x", at) ||
+        !is_vector(n, spec->normals, spec->name, "the noise", at))
+        return;
+    if (spec->moves) {
+        spec->moves(spec->self, x, n, moves);
+    } else {
+        hs_move *m = &moves[0];
+        m->y = spec->draw_scored ? spec->draw_scored(spec->self, x, n, &m->log_g_fwd)
+                                 : spec->draw(spec->self, x, n);
+        if (!spec->draw_scored)
+            m->log_g_fwd = hs_proposal_log_density(p, m->y, x);
+        /* The densities of a symmetric proposal cancel exactly, not only up to rounding. */
+        m->log_g_rev = spec->symmetric ? m->log_g_fwd : hs_proposal_log_density(p, x, m->y);
+        m->weight = hs_const(x.tape, 1);
+    }
+    for (size_t k = 0; k < spec->ways; k++) {
+        hs_move *m = &moves[k];
+        is_vector(m->y, spec->dim, spec->name, "the proposed point", at);
+        m->log_g_fwd = scalar(m->log_g_fwd, spec->name, "log g(y | x)", at);
+        m->log_g_rev = scalar(m->log_g_rev, spec->name, "log g(x | y)", at);
+        m->weight = scalar(m->weight, spec->name, "a weight", at);
+    }
+}
+
+hs_var hs_log_normal_at(hs_var z, const char *at)
+{
+    const hs_shape shape = hs_var_shape(z);
+    const double log_2pi = 1.83787706640934548356;
+    const double constant = 0.5 * log_2pi * (double)hs_shape_count(&shape);
+    return hs_shift(hs_scale(hs_sum(hs_square(z), HS_ALL), -0.5), -constant);
+}

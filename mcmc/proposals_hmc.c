@@ -1,0 +1,60 @@
+/* Hamiltonian Monte Carlo: leapfrog steps, recorded one after the other.
+ *
+ * With momentum p and flipped momentum at the end, the map is its own inverse and preserves volume, so
+ * the acceptance ratio is that of a move whose densities are those of the momenta. */
+#include <hastings/mcmc/proposals.h>
+
+#include <math.h>
+
+#undef HS_HERE
+#define HS_HERE "HMC"
+
+typedef struct {
+    const hs_target *target;
+    size_t leapfrogs;
+    hs_param step, scale;
+} hmc;
+
+static void hmc_moves(void *self, hs_var x, hs_var n, hs_move *move)
+{
+    const hmc *h = self;
+    hs_var step = hs_param_var(x.tape, h->step), scale = hs_param_var(x.tape, h->scale);
+    hs_var reach = hs_mul(step, scale); /* x moves by reach p, p by reach score */
+    hs_var y = x, p = n;
+    for (size_t i = 0; i < h->leapfrogs; i++) {
+        p = hs_add(p, hs_mul(hs_scale(reach, i ? 1 : 0.5), hs_target_score(h->target, y)));
+        y = hs_add(y, hs_mul(reach, p));
+    }
+    p = hs_add(p, hs_mul(hs_scale(reach, 0.5), hs_target_score(h->target, y)));
+    *move = (hs_move){ .y = y, .log_g_fwd = hs_log_normal(n), .log_g_rev = hs_log_normal(p),
+                       .weight = hs_const(x.tape, 1) };
+}
+
+hs_proposal *hs_hmc(hs_session *s, const hs_target *target, const hs_hmc_options *options)
+{
+    static const hs_hmc_options defaults;
+    const hs_hmc_options *o = options ? options : &defaults;
+    if (!target)
+        return NULL;
+    const size_t dim = hs_target_dim(target);
+    const double step = o->step != 0 ? o->step : 0.5 * pow((double)dim, -0.25);
+    if (!(step > 0) || !isfinite(step)) {
+        hs_session_fail(s, HS_EINVAL, "HMC: the step must be positive, and is %g", step);
+        return NULL;
+    }
+    hs_params *ps = hs_session_params(s, 0);
+    hmc *h = hs_session_alloc(s, sizeof *h);
+    if (!ps || !h)
+        return NULL;
+    h->target = target;
+    h->leapfrogs = o->leapfrogs ? o->leapfrogs : 10;
+    h->step = hs_params_add(ps, "step", hs_scalar_shape(), hs_init_constant(step));
+    h->scale = hs_params_add(ps, "scale", hs_dims(dim),
+                             o->scale ? hs_init_values(o->scale) : hs_init_constant(1));
+    if (hs_params_status(ps)) {
+        hs_session_fail(s, hs_params_status(ps), "HMC: %s", hs_params_error(ps));
+        return NULL;
+    }
+    return hs_proposal_new(s, &(hs_proposal_spec){ .name = "hmc", .dim = dim, .self = h,
+                                                   .params = ps, .ways = 1, .moves = hmc_moves });
+}

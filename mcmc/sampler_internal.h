@@ -1,0 +1,52 @@
+/* One Metropolis-Hastings transition of many chains at once, as a plan: what sampling, tuning and online
+ * training have in common. */
+#ifndef HASTINGS_MCMC_SAMPLER_INTERNAL_H
+#define HASTINGS_MCMC_SAMPLER_INTERNAL_H
+
+#include <hastings/autograd/plan.h>
+#include <hastings/mcmc/transition.h>
+
+/* Streams of the draws of a step. Those of a target's exact draws come first. */
+enum {
+    STREAM_START = 0,
+    STREAM_AUXILIARY = STREAM_START + HS_DRAW_STREAMS,
+    STREAM_NOISE,
+    STREAM_ACCEPT,
+    STREAM_WAY,
+    STREAM_PICK, /* of start points from a list */
+};
+
+/* The start point of a transition: exact draws if `given` is NULL; else *given becomes an input of the
+ * original coordinates, to which auxiliary ones are appended. */
+hs_var record_start(const hs_target *target, hs_tape *tape, hs_var *given);
+
+typedef struct {
+    hs_session *session;
+    hs_tape *tape;
+    hs_plan *plan;
+    size_t chains, dim; /* original coordinates */
+    void *state;        /* [chains][dim], in the session's number type */
+    hs_var x, next, alpha, accepted, jump, log_pi, log_pi_x, nonfinite;
+} sampler;
+
+/* Makes a sampler; false after failing the session. */
+bool sampler_open(sampler *sm, const hs_target *target, const hs_proposal *proposal, size_t chains);
+void sampler_close(sampler *sm);
+
+/* Sets the state from doubles, and reads it back. */
+void sampler_set(sampler *sm, const double *points);
+void sampler_get(const sampler *sm, double *points);
+
+/* Draws the state exactly from the target; false after failing the session. */
+bool sampler_start_exactly(sampler *sm, const hs_target *target, uint64_t seed);
+
+/* One transition of all chains. The outputs can be read from the plan; the state has moved. */
+bool sampler_step(sampler *sm, uint64_t seed, uint64_t step);
+
+/* False, and the session fails, if the log density at the start of the last step was not finite. */
+bool sampler_check_start(sampler *sm);
+
+/* An output of the last step as a double. */
+double sampler_value(const sampler *sm, hs_var output, size_t index);
+
+#endif

@@ -1,0 +1,217 @@
+#include <hastings/mcmc/target.h>
+
+#include <math.h>
+
+#include <hastings/tensor/memory.h>
+
+/* What is recorded on behalf of a caller carries the caller's place. */
+#undef HS_HERE
+#define HS_HERE at
+
+struct hs_target {
+    hs_session *session;
+    hs_target_spec spec;
+};
+
+hs_target *hs_target_new(hs_session *s, const hs_target_spec *spec)
+{
+    const char *name = spec->name ? spec->name : "target";
+    hs_target *t = NULL;
+    if (!spec->log_density || spec->dim == 0 || spec->auxiliary > spec->dim)
+        hs_session_fail(s, HS_EINVAL,
+                        !spec->log_density ? "target \"%s\" has no log density"
+                        : spec->dim == 0   ? "target \"%s\" has no dimensions"
+                                           : "target \"%s\" has more auxiliary coordinates than "
+                                             "coordinates",
+                        name);
+    else
+        t = hs_session_alloc(s, sizeof *t);
+    if (!t) {
+        if (spec->release)
+            spec->release(spec->self);
+        return NULL;
+    }
+    *t = (hs_target){ s, *spec };
+    t->spec.name = name;
+    if (spec->release && !hs_session_own(s, spec->self, spec->release))
+        return NULL;
+    return t;
+}
+
+const char *hs_target_name(const hs_target *t)
+{
+    return t ? t->spec.name : "";
+}
+
+size_t hs_target_dim(const hs_target *t)
+{
+    return t ? t->spec.dim : 0;
+}
+
+size_t hs_target_original_dim(const hs_target *t)
+{
+    return t ? t->spec.dim - t->spec.auxiliary : 0;
+}
+
+bool hs_target_can_draw(const hs_target *t)
+{
+    return t && t->spec.draw;
+}
+
+hs_session *hs_target_session(const hs_target *t)
+{
+    return t ? t->session : NULL;
+}
+
+hs_var hs_target_log_density_at(const hs_target *t, hs_var x, const char *at)
+{
+    if (!t)
+        return hs_tape_fail(x.tape, HS_EINVAL, at, "log density: there is no target");
+    if (!hs_var_ok(x))
+        return x;
+    const hs_shape shape = hs_var_shape(x);
+    char text[HS_SHAPE_TEXT];
+    if (shape.rank != 1 || shape.dim[0] != t->spec.dim)
+        return hs_tape_fail(x.tape, HS_ESHAPE, at,
+                            "target \"%s\" has %zu dimensions, and is given a value of shape %s",
+                            t->spec.name, t->spec.dim, hs_shape_text(&shape, text));
+    hs_var density = t->spec.log_density(t->spec.self, x);
+    if (!hs_var_ok(density))
+        return density;
+    const hs_shape scalar = hs_var_shape(density);
+    if (hs_shape_count(&scalar) != 1)
+        return hs_tape_fail(x.tape, HS_ESHAPE, at,
+                            "the log density of target \"%s\" must be a scalar, and has shape %s",
+                            t->spec.name, hs_shape_text(&scalar, text));
+    return hs_reshape(density, hs_scalar_shape());
+}
+
+hs_var hs_target_score_at(const hs_target *t, hs_var x, const char *at)
+{
+    hs_var score = { x.tape, -1 };
+    hs_grad(hs_target_log_density(t, x), &x, 1, &score);
+    return score;
+}
+
+hs_var hs_target_draw_at(const hs_target *t, hs_tape *tape, hs_extent extent, uint32_t stream,
+                         const char *at)
+{
+    if (!hs_target_can_draw(t))
+        return hs_tape_fail(tape, HS_EINVAL, at,
+                            "target \"%s\" cannot be sampled directly: give start points, or a chain "
+                            "to draw them from",
+                            hs_target_name(t));
+    hs_var x = t->spec.draw(t->spec.self, tape, extent, stream);
+    const hs_shape shape = hs_var_shape(x);
+    if (hs_var_ok(x) && (shape.rank != 1 || shape.dim[0] != t->spec.dim)) {
+        char text[HS_SHAPE_TEXT];
+        return hs_tape_fail(tape, HS_ESHAPE, at,
+                            "a draw of target \"%s\" must have shape [%zu], and has %s", t->spec.name,
+                            t->spec.dim, hs_shape_text(&shape, text));
+    }
+    return x;
+}
+
+/* ---- Augmentation --------------------------------------------------------------------------- */
+
+typedef struct {
+    const hs_target *base;
+    size_t auxiliary;
+    const hs_flow *flow;
+} wrapped;
+
+static const char *const at_augmented = "augmented target";
+
+static hs_var augmented_log_density(void *self, hs_var x)
+{
+    const wrapped *w = self;
+    const char *at = at_augmented;
+    const size_t d = hs_target_dim(w->base), dim = d + w->auxiliary;
+    hs_var density = hs_target_log_density(w->base, hs_slice(x, 0, 0, d));
+    hs_var square = hs_sum_last(hs_square(hs_slice(x, 0, d, dim)));
+    const double log_2pi = 1.83787706640934548356;
+    return hs_sub(density, hs_scale(hs_shift(square, (double)w->auxiliary * log_2pi), 0.5));
+}
+
+static hs_var augmented_draw(void *self, hs_tape *tape, hs_extent extent, uint32_t stream)
+{
+    const wrapped *w = self;
+    const char *at = at_augmented;
+    hs_var parts[2] = { hs_target_draw(w->base, tape, extent, stream),
+                        hs_normal(tape, extent, hs_dims(w->auxiliary),
+                                  stream + HS_DRAW_STREAMS - 1) };
+    return hs_concat(parts, 2, 0);
+}
+
+hs_target *hs_target_augment(hs_session *s, const hs_target *base, size_t n)
+{
+    if (!base)
+        return NULL;
+    if (n == 0 || base->spec.auxiliary) {
+        hs_session_fail(s, HS_EINVAL,
+                        n ? "target \"%s\" has auxiliary coordinates already"
+                          : "target \"%s\" is to be augmented by no coordinates",
+                        base->spec.name);
+        return NULL;
+    }
+    wrapped *w = hs_session_alloc(s, sizeof *w);
+    if (!w)
+        return NULL;
+    *w = (wrapped){ base, n, NULL };
+    return hs_target_new(s, &(hs_target_spec){
+                                .name = base->spec.name, .dim = base->spec.dim + n, .self = w,
+                                .log_density = augmented_log_density,
+                                .draw = base->spec.draw ? augmented_draw : NULL, .auxiliary = n });
+}
+
+/* ---- Plain C -------------------------------------------------------------------------------- */
+
+static hs_var function_log_density(void *self, hs_var x)
+{
+    return hs_call_at(self, x, "target in C");
+}
+
+hs_target *hs_target_from_function(hs_session *s, size_t dim, const hs_function *f)
+{
+    hs_function *copy = hs_session_alloc(s, sizeof *copy);
+    if (!copy)
+        return NULL;
+    *copy = *f;
+    return hs_target_new(s, &(hs_target_spec){ .name = f->name, .dim = dim, .self = copy,
+                                               .log_density = function_log_density });
+}
+
+/* ---- Through a diffeomorphism ---------------------------------------------------------------- */
+
+static hs_var pulled_log_density(void *self, hs_var z)
+{
+    const wrapped *w = self;
+    const char *at = "pulled-back target";
+    hs_var log_det, x = hs_flow_forward(w->flow, z, &log_det);
+    return hs_add(hs_target_log_density(w->base, x), log_det);
+}
+
+static hs_var pulled_draw(void *self, hs_tape *tape, hs_extent extent, uint32_t stream)
+{
+    const wrapped *w = self;
+    const char *at = "pulled-back target";
+    return hs_flow_inverse(w->flow, hs_target_draw(w->base, tape, extent, stream), NULL);
+}
+
+hs_target *hs_target_pull_back(hs_session *s, const hs_target *base, const hs_flow *flow)
+{
+    if (!base || !flow)
+        return NULL;
+    if (hs_flow_dim(flow) != base->spec.dim) {
+        hs_session_fail(s, HS_ESHAPE, "target \"%s\" has %zu dimensions, and the flow %zu",
+                        base->spec.name, base->spec.dim, hs_flow_dim(flow));
+        return NULL;
+    }
+    wrapped *w = hs_session_alloc(s, sizeof *w);
+    if (!w)
+        return NULL;
+    *w = (wrapped){ base, 0, flow };
+    return hs_target_new(s, &(hs_target_spec){ .name = base->spec.name, .dim = base->spec.dim,
+                                               .self = w, .log_density = pulled_log_density,
+                                               .draw = base->spec.draw ? pulled_draw : NULL });
+}

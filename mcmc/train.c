@@ -1,0 +1,420 @@
+#include <hastings/mcmc/train.h>
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include <hastings/autograd/plan.h>
+#include <hastings/mcmc/sampler_internal.h>
+#include <hastings/mcmc/trainer_internal.h>
+#include <hastings/nn/file.h>
+#include <hastings/tensor/memory.h>
+#include <hastings/tensor/random.h>
+
+#undef HS_HERE
+#define HS_HERE "training"
+
+double now_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- The batch ------------------------------------------------------------------------------ */
+
+/* The mean over ways of moving, by weight, of a scalar of each transition. */
+static hs_var mean_over_ways(const hs_transition *t, size_t ways, const hs_var *value)
+{
+    hs_var mean = hs_mul(t[0].weight, value[0]);
+    for (size_t k = 1; k < ways; k++)
+        mean = hs_add(mean, hs_mul(t[k].weight, value[k]));
+    return mean;
+}
+
+static void record_batch(batch *b)
+{
+    const size_t ways = hs_proposal_ways(b->proposal);
+    hs_transition t[HS_MAX_WAYS];
+    hs_var loss[HS_MAX_WAYS], alpha[HS_MAX_WAYS], jump[HS_MAX_WAYS];
+    hs_var x = record_start(b->target, b->tape, b->options->points ? &b->x : NULL);
+    hs_var n = hs_normal(b->tape, HS_ROW, hs_dims(hs_proposal_normals(b->proposal)), STREAM_NOISE);
+    b->adapted = hs_input(b->tape, "adapted number of the objective", HS_SHARED, hs_scalar_shape());
+    hs_transitions(b->target, b->proposal, x, n, t);
+    for (size_t k = 0; k < ways; k++) {
+        t[k].adapted = b->adapted;
+        loss[k] = b->options->objective.loss(&t[k], &b->options->objective);
+        alpha[k] = hs_exp(hs_stop(t[k].log_alpha));
+        jump[k] = hs_mul(alpha[k], hs_transition_jump(&t[k]));
+    }
+    b->loss = hs_mean_rows(mean_over_ways(t, ways, loss));
+    b->alpha = hs_mean_rows(mean_over_ways(t, ways, alpha));
+    b->jump = hs_mean_rows(mean_over_ways(t, ways, jump));
+}
+
+/* Complains about options, and fills in what they leave out. */
+static bool check_options(hs_session *s, const hs_target *target, const hs_proposal *proposal,
+                          const hs_train_options *o, hs_train_options *full)
+{
+    *full = *o;
+    full->starts = o->starts ? o->starts : 8;
+    full->proposals = o->proposals ? o->proposals : 100;
+    full->steps = o->steps ? o->steps : 20000;
+    full->seed = o->seed ? o->seed : hs_session_seed(s);
+    full->checkpoint_every = o->checkpoint_every ? o->checkpoint_every : 1000;
+    full->report_every = o->report_every ? o->report_every : (full->steps + 99) / 100;
+    if (o->schedule.rate == 0)
+        full->schedule.rate = 3e-4;
+    if (!target || !proposal)
+        hs_session_fail(s, HS_EINVAL, "training needs a target and a proposal");
+    else if (!o->objective.loss)
+        hs_session_fail(s, HS_EINVAL, "training needs an objective");
+    else if (o->points && o->n_points == 0)
+        hs_session_fail(s, HS_EINVAL, "training: the list of start points is empty");
+    else if (!o->points && !hs_target_can_draw(target))
+        hs_session_fail(s, HS_EINVAL,
+                        "training: target \"%s\" cannot be sampled directly: give `points`, such as "
+                        "the draws of a chain",
+                        hs_target_name(target));
+    else if (o->online && o->n_points < full->starts)
+        hs_session_fail(s, HS_EINVAL,
+                        "online training needs a start point for each of its %zu chains, and has %zu",
+                        full->starts, o->n_points);
+    const size_t numbers = o->points ? o->n_points * hs_target_original_dim(target) : 0;
+    for (size_t i = 0; i < numbers && !hs_session_status(s); i++)
+        if (!isfinite(o->points[i]))
+            hs_session_fail(s, HS_ENONFINITE, "training: coordinate %zu of start point %zu is %g",
+                            i % hs_target_original_dim(target), i / hs_target_original_dim(target),
+                            o->points[i]);
+    return hs_session_status(s) == HS_OK;
+}
+
+bool batch_open(batch *b, hs_session *s, const hs_target *target, const hs_proposal *proposal,
+                const hs_train_options *options, bool gradients, bool trace)
+{
+    *b = (batch){ .session = s, .target = target, .proposal = proposal, .options = options };
+    b->dim = hs_target_original_dim(target);
+    b->tape = hs_tape_new(hs_session_dtype(s));
+    b->adapted_now = options->objective.adapted;
+    record_batch(b);
+    const hs_plan_options plan = { .starts = options->starts, .rows_per_start = options->proposals,
+                                   .threads = hs_session_threads(s), .trace = trace };
+    hs_params *ps = hs_proposal_params(proposal);
+    const hs_var more[] = { b->alpha, b->jump }, all[] = { b->loss, b->alpha, b->jump };
+    hs_status status = gradients && ps ? hs_params_plan(&b->plan, b->loss, ps, more, 2, &plan)
+                                       : hs_plan_new(&b->plan, all, 3, &plan);
+    if (!status && options->points) {
+        b->starts = hs_alloc_zero(options->starts * b->dim, sizeof(double));
+        status = b->starts ? HS_OK : HS_ENOMEM;
+        hs_plan_set(b->plan, b->x, b->starts);
+    }
+    if (status) {
+        hs_session_fail(s, status, "%s",
+                        hs_tape_status(b->tape) ? hs_tape_error(b->tape) : hs_status_text(status));
+        batch_close(b);
+        return false;
+    }
+    hs_plan_set(b->plan, b->adapted, &b->adapted_number);
+    return true;
+}
+
+void batch_close(batch *b)
+{
+    hs_plan_free(b->plan);
+    hs_tape_free(b->tape);
+    hs_free(b->starts);
+    *b = (batch){ 0 };
+}
+
+static void put(const batch *b, void *values, size_t i, double x)
+{
+    if (hs_session_dtype(b->session) == HS_F32)
+        ((float *)values)[i] = (float)x;
+    else
+        ((double *)values)[i] = x;
+}
+
+void batch_pick(batch *b, uint64_t seed, uint64_t step)
+{
+    const hs_train_options *o = b->options;
+    for (size_t i = 0; i < o->starts && o->points; i++) {
+        const hs_address at = { seed, STREAM_PICK, step };
+        const double u = hs_random_at(HS_F64, HS_UNIFORM, at, (uint32_t)i, 0);
+        size_t pick = (size_t)(u * (double)o->n_points);
+        pick = pick < o->n_points ? pick : o->n_points - 1;
+        for (size_t k = 0; k < b->dim; k++)
+            put(b, b->starts, i * b->dim + k, o->points[pick * b->dim + k]);
+    }
+}
+
+bool batch_run(batch *b, uint64_t seed, uint64_t step)
+{
+    put(b, &b->adapted_number, 0, b->adapted_now);
+    const hs_status status = hs_plan_run(b->plan, &(hs_run){ .seed = seed, .step = step });
+    if (status)
+        hs_session_fail(b->session, status, "%s", hs_plan_error(b->plan));
+    return !status;
+}
+
+/* ---- The trainer ---------------------------------------------------------------------------- */
+
+typedef struct {
+    hs_session *session;
+    hs_train_options options;
+    batch batch;
+    hs_optimizer *optimizer;
+    sampler chains; /* online */
+    hs_params *params;
+    double *kept; /* parameters to roll back to */
+    uint64_t step, kept_step;
+    uint64_t seed; /* differs from the options' after a roll-back */
+    hs_training *result;
+    double begin;
+    /* sums since the last report, and over curve intervals */
+    double report_loss, report_alpha, curve_loss, curve_alpha, tail_loss, tail_alpha;
+    uint64_t reported, curve_count, tail_count;
+} trainer;
+
+static hs_optimizer *new_optimizer(const trainer *t)
+{
+    const hs_adam_options adam = { .schedule = t->options.schedule,
+                                   .clip_norm = t->options.clip_norm,
+                                   .threads = hs_session_threads(t->session) };
+    return hs_adam_new(t->params, &adam);
+}
+
+static void keep_parameters(trainer *t)
+{
+    if (t->kept)
+        hs_params_get(t->params, t->kept);
+    t->kept_step = t->step;
+}
+
+/* Runs the failed step again, unfused, to name the first number that is not finite. */
+static void explain(trainer *t)
+{
+    hs_session *s = t->session;
+    batch again;
+    hs_nonfinite found;
+    if (!batch_open(&again, s, t->batch.target, t->batch.proposal, &t->options, true, true))
+        return;
+    again.adapted_now = t->batch.adapted_now;
+    if (again.starts)
+        memcpy(again.starts, t->batch.starts,
+               t->options.starts * again.dim * hs_dtype_size(hs_session_dtype(s)));
+    if (batch_run(&again, t->seed, t->step)) {
+        if (hs_plan_nonfinite(again.plan, &found))
+            hs_session_fail(s, HS_ENONFINITE,
+                            "step %llu: loss or gradient is not finite; the first such number is %g, "
+                            "in %s%s%s (%s), row %zu (start %zu), coordinate %zu",
+                            (unsigned long long)t->step, found.value, found.op,
+                            found.name[0] ? " " : "", found.name, found.at, found.row,
+                            hs_var_extent(found.node) == HS_ROW ? found.row / t->options.proposals
+                                                                : found.row,
+                            found.coordinate);
+        else
+            hs_session_fail(s, HS_ENONFINITE, "step %llu: the norm of the gradient is not finite",
+                            (unsigned long long)t->step);
+    }
+    batch_close(&again);
+}
+
+/* After a step that was not finite: back to the kept parameters, if that is allowed. */
+static bool roll_back(trainer *t)
+{
+    if (t->result->rolled_back >= t->options.roll_backs) {
+        explain(t);
+        return false;
+    }
+    t->result->rolled_back++;
+    hs_params_set(t->params, t->kept);
+    hs_optimizer_free(t->optimizer);
+    t->optimizer = new_optimizer(t);
+    t->step = t->kept_step;
+    t->seed += 0x9e3779b97f4a7c15u;
+    return true;
+}
+
+static void note(trainer *t, double loss, double alpha)
+{
+    hs_training *r = t->result;
+    const uint64_t steps = t->options.steps, interval = (steps + HS_CURVE - 1) / HS_CURVE;
+    t->report_loss += loss;
+    t->report_alpha += alpha;
+    t->reported++;
+    t->curve_loss += loss;
+    t->curve_alpha += alpha;
+    if (++t->curve_count == interval && r->points < HS_CURVE) {
+        r->curve_step[r->points] = (double)t->step;
+        r->curve_loss[r->points] = t->curve_loss / (double)interval;
+        r->curve_alpha[r->points++] = t->curve_alpha / (double)interval;
+        t->curve_loss = t->curve_alpha = 0;
+        t->curve_count = 0;
+    }
+    if (t->step > steps - (steps + 9) / 10) {
+        t->tail_loss += loss;
+        t->tail_alpha += alpha;
+        t->tail_count++;
+    }
+}
+
+/* Tells the progress function; false if it wants to stop. */
+static bool report(trainer *t)
+{
+    const bool last = t->step == t->options.steps;
+    if (!t->options.progress || t->reported == 0 ||
+        (t->step % t->options.report_every != 0 && !last))
+        return true;
+    const double n = (double)t->reported;
+    const hs_progress p = { "train", t->step, t->options.steps, t->report_loss / n,
+                            t->report_alpha / n, t->batch.adapted_now, now_seconds() - t->begin };
+    t->report_loss = t->report_alpha = 0;
+    t->reported = 0;
+    return t->options.progress(&p, t->options.context) || last;
+}
+
+static bool one_step(trainer *t)
+{
+    batch *b = &t->batch;
+    const hs_objective *o = &t->options.objective;
+    if (t->options.online)
+        memcpy(b->starts, t->chains.state,
+               t->options.starts * b->dim * hs_dtype_size(hs_session_dtype(t->session)));
+    else
+        batch_pick(b, t->seed, t->step);
+    if (!batch_run(b, t->seed, t->step))
+        return false;
+    const double loss = hs_plan_scalar(b->plan, b->loss), alpha = hs_plan_scalar(b->plan, b->alpha);
+    const hs_status status = isfinite(loss) ? hs_optimizer_step(t->optimizer) : HS_ENONFINITE;
+    if (status == HS_ENONFINITE)
+        return roll_back(t);
+    if (status) {
+        hs_session_fail(t->session, status, "%s", hs_optimizer_error(t->optimizer));
+        return false;
+    }
+    if (o->adapt)
+        b->adapted_now = o->adapt(o, b->adapted_now, alpha);
+    /* Chains move with another seed than the batch draws with. */
+    if (t->options.online && !sampler_step(&t->chains, ~t->seed, t->step))
+        return false;
+    t->step++;
+    note(t, loss, alpha);
+    if (t->kept && t->step % 100 == 0)
+        keep_parameters(t);
+    return true;
+}
+
+static bool open_trainer(trainer *t, const hs_target *target, const hs_proposal *proposal)
+{
+    hs_session *s = t->session;
+    const hs_train_options *o = &t->options;
+    t->params = hs_proposal_params(proposal);
+    if (!t->params) {
+        hs_session_fail(s, HS_EINVAL, "proposal \"%s\" has nothing to train",
+                        hs_proposal_name(proposal));
+        return false;
+    }
+    if (!batch_open(&t->batch, s, target, proposal, o, true, false))
+        return false;
+    t->optimizer = new_optimizer(t);
+    t->seed = o->seed;
+    if (o->roll_backs) {
+        t->kept = hs_alloc(hs_params_size(t->params) * sizeof(double));
+        if (!t->kept) {
+            hs_session_fail(s, HS_ENOMEM, "out of memory");
+            return false;
+        }
+        keep_parameters(t);
+    }
+    if (!o->online)
+        return true;
+    if (!sampler_open(&t->chains, target, proposal, o->starts))
+        return false;
+    sampler_set(&t->chains, o->points);
+    return true;
+}
+
+static void close_trainer(trainer *t)
+{
+    batch_close(&t->batch);
+    hs_optimizer_free(t->optimizer);
+    if (t->chains.session)
+        sampler_close(&t->chains);
+    hs_free(t->kept);
+}
+
+hs_status hs_train(hs_session *s, const hs_target *target, const hs_proposal *proposal,
+                   const hs_train_options *options, hs_training *result)
+{
+    hs_training unwanted;
+    trainer t = { .session = s, .result = result ? result : &unwanted, .begin = now_seconds() };
+    memset(t.result, 0, sizeof *t.result);
+    if (hs_session_status(s) || !check_options(s, target, proposal, options, &t.options))
+        return hs_session_status(s);
+    bool ok = open_trainer(&t, target, proposal);
+    checkpoint c = { &t.step, &t.seed, &t.batch.adapted_now, t.params, t.optimizer,
+                     t.options.online ? t.chains.state : NULL,
+                     t.options.online ? t.options.starts * t.batch.dim : 0, "" };
+    if (ok && t.options.checkpoint)
+        ok = checkpoint_read(s, t.options.checkpoint, &c);
+    while (ok && t.step < t.options.steps && !t.result->stopped) {
+        ok = one_step(&t);
+        c.optimizer = t.optimizer; /* a roll-back makes a new one */
+        if (ok && !report(&t))
+            t.result->stopped = true;
+        const bool due = t.step % t.options.checkpoint_every == 0 || t.step == t.options.steps ||
+                         t.result->stopped;
+        if (ok && t.options.checkpoint && due)
+            ok = checkpoint_write(s, t.options.checkpoint, &c);
+    }
+    hs_training *r = t.result;
+    r->steps = t.step;
+    r->adapted = t.batch.adapted_now;
+    r->seconds = now_seconds() - t.begin;
+    r->loss = t.tail_count ? t.tail_loss / (double)t.tail_count : (double)NAN;
+    r->alpha = t.tail_count ? t.tail_alpha / (double)t.tail_count : (double)NAN;
+    close_trainer(&t);
+    return hs_session_status(s);
+}
+
+/* ---- Evaluation ----------------------------------------------------------------------------- */
+
+static void mean_and_error(double sum, double squares, size_t n, double *mean, double *error)
+{
+    *mean = sum / (double)n;
+    const double variance = squares / (double)n - *mean * *mean;
+    *error = n > 1 ? sqrt(fmax(variance, 0) / (double)(n - 1)) : (double)NAN;
+}
+
+hs_status hs_evaluate(hs_session *s, const hs_target *target, const hs_proposal *proposal,
+                      const hs_train_options *options, size_t batches, hs_evaluation *result)
+{
+    hs_train_options o;
+    batch b;
+    memset(result, 0, sizeof *result);
+    if (hs_session_status(s) || !check_options(s, target, proposal, options, &o))
+        return hs_session_status(s);
+    if (batches == 0)
+        return hs_session_fail(s, HS_EINVAL, "an evaluation needs at least one batch");
+    if (!batch_open(&b, s, target, proposal, &o, false, false))
+        return hs_session_status(s);
+    double sum[3] = { 0, 0, 0 }, squares[3] = { 0, 0, 0 };
+    for (size_t i = 0; i < batches; i++) {
+        /* Beyond all steps of a training, so that the draws are new. */
+        const uint64_t step = ((uint64_t)1 << 40) + i;
+        batch_pick(&b, o.seed, step);
+        if (!batch_run(&b, o.seed, step))
+            break;
+        const double value[3] = { hs_plan_scalar(b.plan, b.loss), hs_plan_scalar(b.plan, b.alpha),
+                                  hs_plan_scalar(b.plan, b.jump) };
+        for (int k = 0; k < 3; k++) {
+            sum[k] += value[k];
+            squares[k] += value[k] * value[k];
+        }
+    }
+    mean_and_error(sum[0], squares[0], batches, &result->loss, &result->loss_error);
+    mean_and_error(sum[1], squares[1], batches, &result->alpha, &result->alpha_error);
+    mean_and_error(sum[2], squares[2], batches, &result->jump, &result->jump_error);
+    batch_close(&b);
+    return hs_session_status(s);
+}

@@ -1,0 +1,182 @@
+#include <hastings/mcmc/tune.h>
+
+#include <math.h>
+
+#include <hastings/mcmc/sampler_internal.h>
+#include <hastings/mcmc/trainer_internal.h>
+#include <hastings/tensor/memory.h>
+#include <hastings/tensor/random.h>
+
+/* Dual averaging (Nesterov 2009, as in Hoffman and Gelman 2014, section 3.2) of log step. */
+typedef struct {
+    double target, mu, log_step, log_mean, error;
+    double n;
+} averaging;
+
+static void averaging_start(averaging *a, double step, double target)
+{
+    *a = (averaging){ .target = target, .mu = log(10 * step), .log_step = log(step),
+                      .log_mean = log(step) };
+}
+
+static double averaging_step(averaging *a, double alpha)
+{
+    const double gamma = 0.05, t0 = 10, kappa = 0.75;
+    a->n += 1;
+    const double w = 1 / (a->n + t0);
+    a->error = (1 - w) * a->error + w * (a->target - alpha);
+    a->log_step = a->mu - sqrt(a->n) / gamma * a->error;
+    const double eta = pow(a->n, -kappa);
+    a->log_mean = eta * a->log_step + (1 - eta) * a->log_mean;
+    return exp(a->log_step);
+}
+
+/* Variance of each coordinate over chains and steps (Welford). */
+typedef struct {
+    double n, *mean, *m2;
+} variances;
+
+static void variances_add(variances *v, const double *points, size_t chains, size_t dim)
+{
+    for (size_t c = 0; c < chains; c++) {
+        v->n += 1;
+        for (size_t i = 0; i < dim; i++) {
+            const double x = points[c * dim + i], d = x - v->mean[i];
+            v->mean[i] += d / v->n;
+            v->m2[i] += d * (x - v->mean[i]);
+        }
+    }
+}
+
+typedef struct {
+    hs_session *session;
+    hs_tune_options options;
+    sampler sampler;
+    hs_param step, scale;
+    variances spread;
+    double *points, *sds;
+} tuner;
+
+static bool start_chains(tuner *t, const hs_target *target)
+{
+    const hs_tune_options *o = &t->options;
+    if (o->points) {
+        sampler_set(&t->sampler, o->points);
+        return true;
+    }
+    if (hs_target_can_draw(target))
+        return sampler_start_exactly(&t->sampler, target, o->seed);
+    hs_random_rows(HS_F64, HS_NORMAL, (hs_address){ o->seed, STREAM_START, 0 }, 0, o->chains,
+                   t->sampler.dim, t->points);
+    sampler_set(&t->sampler, t->points);
+    return true;
+}
+
+/* The sds, shrunk a little towards a small number as in Stan, become the scale. */
+static void set_scale(tuner *t)
+{
+    const double n = t->spread.n;
+    for (size_t i = 0; i < t->sampler.dim; i++) {
+        const double variance = t->spread.m2[i] / (n - 1);
+        t->sds[i] = sqrt(n / (n + 5) * variance + 1e-3 * 5 / (n + 5));
+    }
+    hs_param_set(t->scale, t->sds);
+    t->spread.n = 0;
+    for (size_t i = 0; i < t->sampler.dim; i++)
+        t->spread.mean[i] = t->spread.m2[i] = 0;
+}
+
+static bool report(const tuner *t, uint64_t step, double alpha, double begin)
+{
+    const hs_tune_options *o = &t->options;
+    if (!o->progress || (step % ((o->steps + 49) / 50) != 0 && step != o->steps))
+        return true;
+    const hs_progress p = { "tune", step, o->steps, (double)NAN, alpha, (double)NAN,
+                            now_seconds() - begin };
+    return o->progress(&p, o->context);
+}
+
+/* The mass matrix is set at a tenth, a quarter and half of the steps; after each, the step size is
+ * found anew. */
+static bool run(tuner *t, hs_tuning *result)
+{
+    const hs_tune_options *o = &t->options;
+    const double begin = now_seconds();
+    double step, tail = 0;
+    size_t tail_count = 0;
+    averaging a;
+    hs_param_get(t->step, &step);
+    averaging_start(&a, step, o->acceptance);
+    for (uint64_t i = 0; i < o->steps; i++) {
+        if (!sampler_step(&t->sampler, o->seed, i) || (i == 0 && !sampler_check_start(&t->sampler)))
+            return false;
+        double alpha = 0;
+        for (size_t c = 0; c < o->chains; c++)
+            alpha += sampler_value(&t->sampler, t->sampler.alpha, c) / (double)o->chains;
+        step = averaging_step(&a, alpha);
+        hs_param_set(t->step, &step);
+        if (i >= o->steps - (o->steps + 3) / 4) {
+            tail += alpha;
+            tail_count++;
+        }
+        if (t->spread.mean && i >= o->steps / 20) {
+            sampler_get(&t->sampler, t->points);
+            variances_add(&t->spread, t->points, o->chains, t->sampler.dim);
+            if (i == o->steps / 10 || i == o->steps / 4 || i == o->steps / 2) {
+                set_scale(t);
+                step = exp(a.log_mean);
+                averaging_start(&a, step, o->acceptance);
+            }
+        }
+        if (!report(t, i + 1, alpha, begin))
+            break;
+    }
+    result->step = exp(a.log_mean);
+    result->alpha = tail_count ? tail / (double)tail_count : (double)NAN;
+    hs_param_set(t->step, &result->step);
+    return true;
+}
+
+hs_status hs_tune(hs_session *s, const hs_target *target, const hs_proposal *proposal,
+                  const hs_tune_options *options, hs_tuning *result)
+{
+    static const hs_tune_options defaults;
+    hs_tuning unwanted;
+    tuner t = { .session = s, .options = options ? *options : defaults };
+    hs_tune_options *o = &t.options;
+    o->chains = o->chains ? o->chains : 16;
+    o->steps = o->steps ? o->steps : 1000;
+    o->acceptance = o->acceptance != 0 ? o->acceptance : 0.65;
+    o->seed = o->seed ? o->seed : hs_session_seed(s);
+    if (hs_session_status(s))
+        return hs_session_status(s);
+    if (!(o->acceptance > 0 && o->acceptance < 1))
+        return hs_session_fail(s, HS_EINVAL, "tuning: the acceptance must lie between 0 and 1");
+    hs_params *ps = hs_proposal_params(proposal);
+    t.step = ps ? hs_params_find(ps, "step") : (hs_param){ NULL, -1 };
+    t.scale = ps ? hs_params_find(ps, "scale") : (hs_param){ NULL, -1 };
+    const hs_shape shape = t.step.index >= 0 ? hs_param_shape(t.step) : hs_dims(0);
+    if (t.step.index < 0 || hs_shape_count(&shape) != 1)
+        return hs_session_fail(s, HS_EINVAL,
+                               "tuning: proposal \"%s\" has no parameter \"step\" of one number",
+                               hs_proposal_name(proposal));
+    if (!sampler_open(&t.sampler, target, proposal, o->chains))
+        return hs_session_status(s);
+    const size_t dim = t.sampler.dim;
+    double *memory = hs_alloc_zero((o->chains + 3) * dim, sizeof *memory);
+    if (memory) {
+        t.points = memory;
+        t.sds = memory + o->chains * dim;
+        if (!o->keep_scale && t.scale.index >= 0 && dim == hs_target_dim(target)) {
+            t.spread.mean = t.sds + dim;
+            t.spread.m2 = t.sds + 2 * dim;
+        }
+        if (start_chains(&t, target) && run(&t, result ? result : &unwanted) && o->last)
+            sampler_get(&t.sampler, o->last);
+    } else {
+        hs_session_fail(s, HS_ENOMEM, "out of memory");
+    }
+    hs_free(memory);
+    sampler_close(&t.sampler);
+    return hs_session_status(s);
+}
