@@ -66,6 +66,11 @@ size_t hs_proposal_ways(const hs_proposal *p)
     return p ? p->spec.ways : 0;
 }
 
+size_t hs_proposal_gradients(const hs_proposal *p)
+{
+    return p ? p->spec.gradients : 0;
+}
+
 hs_params *hs_proposal_params(const hs_proposal *p)
 {
     return p ? p->spec.params : NULL;

@@ -44,6 +44,7 @@ typedef struct {
     void (*release)(void *self); /**< NULL: self needs none */
     hs_params *params;           /**< what training changes; NULL: nothing */
     size_t normals;              /**< length of the noise n; 0: dim */
+    size_t gradients;            /**< scores of the target that one proposal costs, for reports */
 
     /** y from x and n, and log g(y | x): required unless `moves` is given. */
     hs_var (*draw)(void *self, hs_var x, hs_var n);
@@ -72,6 +73,7 @@ const char *hs_proposal_name(const hs_proposal *p);
 size_t hs_proposal_dim(const hs_proposal *p);
 size_t hs_proposal_normals(const hs_proposal *p);
 size_t hs_proposal_ways(const hs_proposal *p);
+size_t hs_proposal_gradients(const hs_proposal *p);
 hs_params *hs_proposal_params(const hs_proposal *p);
 hs_session *hs_proposal_session(const hs_proposal *p);
 

@@ -56,5 +56,6 @@ hs_proposal *hs_hmc(hs_session *s, const hs_target *target, const hs_hmc_options
         return NULL;
     }
     return hs_proposal_new(s, &(hs_proposal_spec){ .name = "hmc", .dim = dim, .self = h,
-                                                   .params = ps, .ways = 1, .moves = hmc_moves });
+                                                   .params = ps, .gradients = h->leapfrogs,
+                                                   .ways = 1, .moves = hmc_moves });
 }

@@ -181,7 +181,10 @@ hs_proposal *hs_kernel_mixture(hs_session *s, const hs_proposal *first, const hs
     const size_t a = hs_proposal_normals(first), b = hs_proposal_normals(second);
     return hs_proposal_new(s, &(hs_proposal_spec){ .name = "kernel-mixture", .dim = dim, .self = m,
                                                    .params = hs_proposal_params(first),
-                                                   .normals = a > b ? a : b, .ways = ways,
+                                                   .normals = a > b ? a : b,
+                                                   .gradients = hs_proposal_gradients(first) +
+                                                                hs_proposal_gradients(second),
+                                                   .ways = ways,
                                                    .moves = kernel_moves });
 }
 

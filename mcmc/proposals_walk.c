@@ -169,7 +169,7 @@ hs_proposal *hs_mala(hs_session *s, const hs_target *target, const hs_walk_optio
         return NULL;
     w->target = target;
     return hs_proposal_new(s, &(hs_proposal_spec){ .name = "mala", .dim = dim, .self = w,
-                                                   .params = ps, .draw = mala_draw,
+                                                   .params = ps, .gradients = 1, .draw = mala_draw,
                                                    .log_density = mala_log_density,
                                                    .draw_scored = mala_draw_scored });
 }

@@ -1,0 +1,206 @@
+#include <hastings/mcmc/sample.h>
+
+#include <math.h>
+#include <string.h>
+
+#include <hastings/mcmc/sampler_internal.h>
+#include <hastings/mcmc/trainer_internal.h>
+#include <hastings/tensor/memory.h>
+#include <hastings/tensor/random.h>
+
+typedef struct {
+    hs_session *session;
+    hs_sample_options options;
+    sampler sampler;
+    hs_chains *chains;
+    hs_draws_writer *writer;
+    double *step; /* [chains][dim] */
+    double begin;
+    double report_alpha;
+    uint64_t reported;
+    size_t gradients; /* of one proposal */
+} run;
+
+static bool check_options(hs_session *s, const hs_target *target, hs_sample_options *o)
+{
+    o->chains = o->chains ? o->chains : 5;
+    o->draws = o->draws ? o->draws : 1000;
+    o->thin = o->thin ? o->thin : 1;
+    o->seed = o->seed ? o->seed : hs_session_seed(s);
+    if (o->points && o->n_points < o->chains)
+        hs_session_fail(s, HS_EINVAL, "sampling: %zu chains need as many start points, and have %zu",
+                        o->chains, o->n_points);
+    else if (!o->points && target && !hs_target_can_draw(target))
+        hs_session_fail(s, HS_EINVAL,
+                        "sampling: target \"%s\" cannot be sampled directly: give start points",
+                        hs_target_name(target));
+    return hs_session_status(s) == HS_OK;
+}
+
+/* One start point for each chain: in order if there are as many, else picked at random. */
+static void pick_points(run *r)
+{
+    const hs_sample_options *o = &r->options;
+    const size_t dim = r->sampler.dim;
+    for (size_t c = 0; c < o->chains; c++) {
+        size_t pick = c;
+        if (o->n_points > o->chains) {
+            const hs_address at = { o->seed, STREAM_PICK, 0 };
+            const double u = hs_random_at(HS_F64, HS_UNIFORM, at, (uint32_t)c, 0);
+            pick = (size_t)(u * (double)o->n_points);
+            pick = pick < o->n_points ? pick : o->n_points - 1;
+        }
+        memcpy(r->step + c * dim, o->points + pick * dim, dim * sizeof(double));
+    }
+    sampler_set(&r->sampler, r->step);
+}
+
+static bool keep_draw(run *r, size_t draw)
+{
+    const sampler *sm = &r->sampler;
+    hs_chains *c = r->chains;
+    sampler_get(sm, r->step);
+    if (r->writer) {
+        hs_message message;
+        const hs_status status = hs_draws_append(r->writer, r->step, &message);
+        if (status)
+            hs_session_fail(r->session, status, "%s", message.text);
+        return !status;
+    }
+    for (size_t k = 0; k < c->chains; k++) {
+        const size_t at = k * c->draws + draw;
+        memcpy(hs_chains_draw(c, k, draw), r->step + k * sm->dim, sm->dim * sizeof(double));
+        c->log_pi[at] = sampler_value(sm, sm->log_pi, k);
+        c->alpha[at] = sampler_value(sm, sm->alpha, k);
+        c->jump[at] = sampler_value(sm, sm->jump, k);
+        c->accepted[at] = sampler_value(sm, sm->accepted, k) != 0;
+    }
+    return true;
+}
+
+static void count_step(run *r, bool warm)
+{
+    const sampler *sm = &r->sampler;
+    double alpha = 0;
+    for (size_t k = 0; k < sm->chains; k++) {
+        alpha += sampler_value(sm, sm->alpha, k);
+        if (warm)
+            r->chains->nonfinite += sampler_value(sm, sm->nonfinite, k) != 0;
+    }
+    if (warm) {
+        r->chains->proposals += sm->chains;
+        r->chains->gradients += sm->chains * r->gradients;
+    }
+    r->report_alpha += alpha / (double)sm->chains;
+    r->reported++;
+}
+
+static bool report(run *r, uint64_t step, uint64_t steps)
+{
+    const hs_sample_options *o = &r->options;
+    if (!o->progress || (step % ((steps + 99) / 100) != 0 && step != steps))
+        return true;
+    const hs_progress p = { "sample", step, steps, (double)NAN,
+                            r->report_alpha / (double)r->reported, (double)NAN,
+                            now_seconds() - r->begin };
+    r->report_alpha = 0;
+    r->reported = 0;
+    return o->progress(&p, o->context) || step == steps;
+}
+
+/* Gives memory back after a run that was stopped: chains become shorter. */
+static void shorten(hs_chains *c, size_t draws)
+{
+    for (size_t k = 0; k < c->chains && draws < c->draws; k++) {
+        memmove(c->x + k * draws * c->dim, c->x + k * c->draws * c->dim,
+                draws * c->dim * sizeof *c->x);
+        double *const lists[] = { c->log_pi, c->alpha, c->jump };
+        for (int i = 0; i < 3; i++)
+            memmove(lists[i] + k * draws, lists[i] + k * c->draws, draws * sizeof(double));
+        memmove(c->accepted + k * draws, c->accepted + k * c->draws, draws);
+    }
+    c->draws = draws;
+}
+
+static bool run_chains(run *r)
+{
+    const hs_sample_options *o = &r->options;
+    const uint64_t steps = o->warmup + o->draws * o->thin;
+    size_t draws = 0;
+    double warm_at = r->begin = now_seconds();
+    for (uint64_t i = 0; i < steps; i++) {
+        const bool warm = i >= o->warmup;
+        if (i == o->warmup)
+            warm_at = now_seconds();
+        if (!sampler_step(&r->sampler, o->seed, i) || (i == 0 && !sampler_check_start(&r->sampler)))
+            return false;
+        count_step(r, warm);
+        if (warm && (i - o->warmup) % o->thin == o->thin - 1 && !keep_draw(r, draws++))
+            return false;
+        if (!report(r, i + 1, steps))
+            break;
+    }
+    r->chains->seconds = now_seconds() - warm_at;
+    if (!r->writer)
+        shorten(r->chains, draws);
+    else
+        r->chains->draws = draws;
+    return true;
+}
+
+static void release_chains(void *chains)
+{
+    hs_chains_free(chains);
+}
+
+static bool open_run(run *r, const hs_target *target, const hs_proposal *proposal)
+{
+    hs_session *s = r->session;
+    const hs_sample_options *o = &r->options;
+    hs_message message = { "" };
+    if (!sampler_open(&r->sampler, target, proposal, o->chains))
+        return false;
+    const size_t dim = r->sampler.dim;
+    r->gradients = hs_proposal_gradients(proposal);
+    r->step = hs_alloc_zero(o->chains * dim, sizeof(double));
+    hs_status status = r->step ? HS_OK : HS_ENOMEM;
+    if (!status)
+        status = hs_chains_new(&r->chains, o->chains, o->stream ? 1 : o->draws, dim,
+                               o->stream ? 0 : HS_KEEP_ALL, &message);
+    if (!status && o->stream)
+        status = hs_draws_open(&r->writer, o->stream, o->chains, dim, &message);
+    if (status) {
+        hs_session_fail(s, status, "%s",
+                        message.text[0] ? message.text : hs_status_text(status));
+        return false;
+    }
+    if (!o->points)
+        return sampler_start_exactly(&r->sampler, target, ~o->seed);
+    pick_points(r);
+    return true;
+}
+
+hs_chains *hs_sample(hs_session *s, const hs_target *target, const hs_proposal *proposal,
+                     const hs_sample_options *options)
+{
+    static const hs_sample_options defaults;
+    run r = { .session = s, .options = options ? *options : defaults };
+    if (hs_session_status(s) || !check_options(s, target, &r.options))
+        return NULL;
+    bool ok = open_run(&r, target, proposal) && run_chains(&r);
+    if (r.writer) { /* what was drawn before an error is kept */
+        hs_message message;
+        const hs_status status = hs_draws_close(r.writer, &message);
+        if (status)
+            hs_session_fail(s, status, "%s", message.text);
+        ok = ok && !status;
+    }
+    if (r.sampler.session)
+        sampler_close(&r.sampler);
+    hs_free(r.step);
+    if (!ok) {
+        hs_chains_free(r.chains);
+        return NULL;
+    }
+    return hs_session_own(s, r.chains, release_chains) ? r.chains : NULL;
+}
