@@ -1,0 +1,148 @@
+#include <hastings/flows/elementary.h>
+
+#include <stdio.h>
+
+#include <hastings/tensor/memory.h>
+#include <hastings/tensor/random.h>
+
+#include "flow_internal.h"
+
+#undef HS_HERE
+#define HS_HERE at
+
+/* ---- Scaling ------------------------------------------------------------------------------ */
+
+typedef struct {
+    hs_param log_scale;
+    hs_param shift;
+    bool has_shift;
+} scaling;
+
+static hs_var scaling_forward(void *self, hs_var z, hs_var *log_det, const char *at)
+{
+    const scaling *s = self;
+    hs_var log_scale = hs_param_var(z.tape, s->log_scale);
+    if (log_det)
+        *log_det = hs_sum_last(log_scale);
+    hs_var x = hs_mul(z, hs_exp(log_scale));
+    return s->has_shift ? hs_add(x, hs_param_var(z.tape, s->shift)) : x;
+}
+
+static hs_var scaling_inverse(void *self, hs_var x, hs_var *log_det, const char *at)
+{
+    const scaling *s = self;
+    hs_var minus = hs_neg(hs_param_var(x.tape, s->log_scale));
+    if (log_det)
+        *log_det = hs_sum_last(minus);
+    hs_var z = s->has_shift ? hs_sub(x, hs_param_var(x.tape, s->shift)) : x;
+    return hs_mul(z, hs_exp(minus));
+}
+
+static hs_param add_vector(hs_params *ps, const char *flow, const char *part, size_t dim,
+                           hs_init init)
+{
+    char name[FLOW_NAME_BUFFER];
+    snprintf(name, sizeof name, "%s.%s", flow, part);
+    return hs_params_add(ps, name, hs_dims(dim),
+                         init.kind == HS_INIT_DEFAULT ? hs_init_zero() : init);
+}
+
+hs_flow *hs_flow_scaling_new(hs_params *ps, const hs_scaling_options *options)
+{
+    static const flow_kind kind = { { scaling_forward, scaling_inverse }, hs_free };
+    char buffer[FLOW_NAME_BUFFER];
+    const char *name = flow_name(ps, options->name, "scaling", buffer);
+    flow_check_dim(ps, name, options->dim);
+    scaling *s = hs_alloc_zero(1, sizeof *s);
+    if (s) {
+        s->log_scale = add_vector(ps, name, "log_scale", options->dim, options->log_scale_init);
+        s->has_shift = options->shift;
+        if (options->shift)
+            s->shift = add_vector(ps, name, "shift", options->dim, options->shift_init);
+    }
+    return flow_make(ps, &kind, name, options->dim, s);
+}
+
+/* ---- Permutation -------------------------------------------------------------------------- */
+
+typedef struct {
+    size_t dim;
+    size_t place[]; /* forward, then inverse */
+} permutation;
+
+static hs_var permutation_forward(void *self, hs_var z, hs_var *log_det, const char *at)
+{
+    const permutation *p = self;
+    (void)log_det;
+    return hs_gather(z, 0, p->place, p->dim);
+}
+
+static hs_var permutation_inverse(void *self, hs_var x, hs_var *log_det, const char *at)
+{
+    const permutation *p = self;
+    (void)log_det;
+    return hs_gather(x, 0, p->place + p->dim, p->dim);
+}
+
+/* Room for a permutation whose forward places are still to be written; of length 0 if the store has
+ * failed, NULL if there is no memory. */
+static permutation *permutation_room(hs_params *ps, const char *name, size_t dim)
+{
+    flow_check_dim(ps, name, dim);
+    const size_t length = hs_params_status(ps) == HS_OK ? dim : 0;
+    permutation *p = hs_alloc_zero(1, sizeof *p + 2 * length * sizeof(size_t));
+    if (p)
+        p->dim = length;
+    return p;
+}
+
+/* Writes the inverse places, and says if some place is used twice or out of range. */
+static hs_flow *permutation_finish(hs_params *ps, const char *name, size_t dim, permutation *p)
+{
+    static const flow_kind kind = { { permutation_forward, permutation_inverse }, hs_free };
+    const size_t length = p ? p->dim : 0;
+    for (size_t i = 0; i < length; i++)
+        p->place[length + i] = length; /* not used yet */
+    for (size_t i = 0; i < length; i++) {
+        const size_t from = p->place[i];
+        if (from >= length) {
+            hs_params_fail(ps, HS_EINVAL,
+                           "flow \"%s\" takes place %zu from place %zu of a vector of length %zu",
+                           name, i, from, length);
+            break;
+        }
+        if (p->place[length + from] < length) {
+            hs_params_fail(ps, HS_EINVAL, "flow \"%s\" takes both place %zu and place %zu from %zu",
+                           name, p->place[length + from], i, from);
+            break;
+        }
+        p->place[length + from] = i;
+    }
+    hs_flow *flow = flow_make(ps, &kind, name, dim, p);
+    if (flow)
+        flow->preserves_volume = true;
+    return flow;
+}
+
+hs_flow *hs_flow_permutation_new(hs_params *ps, size_t dim, const size_t *order)
+{
+    const char *name = order ? "permutation" : "reversal";
+    permutation *p = permutation_room(ps, name, dim);
+    for (size_t i = 0; p && i < p->dim; i++)
+        p->place[i] = order ? order[i] : p->dim - 1 - i;
+    return permutation_finish(ps, name, dim, p);
+}
+
+hs_flow *hs_flow_shuffle_new(hs_params *ps, size_t dim, uint64_t seed)
+{
+    enum { STREAM = 32766 }; /* away from those that tapes are likely to use */
+    permutation *p = permutation_room(ps, "shuffle", dim);
+    for (size_t i = 0; p && i < p->dim; i++) { /* Fisher and Yates, from the inside out */
+        const double u = hs_random_at(HS_F64, HS_UNIFORM, (hs_address){ seed, STREAM, 0 },
+                                      (uint32_t)(i >> 20), (uint32_t)(i & 0xfffff));
+        const size_t drawn = (size_t)(u * (double)(i + 1)), j = drawn < i ? drawn : i;
+        p->place[i] = p->place[j];
+        p->place[j] = i;
+    }
+    return permutation_finish(ps, "shuffle", dim, p);
+}

@@ -1,0 +1,251 @@
+#include "flow_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <hastings/tensor/memory.h>
+
+#undef HS_HERE
+#define HS_HERE at
+
+/* ---- Making ------------------------------------------------------------------------------- */
+
+hs_flow *flow_make(hs_params *ps, const flow_kind *kind, const char *name, size_t dim, void *self)
+{
+    hs_flow *flow = ps && self ? hs_alloc_zero(1, sizeof *flow) : NULL;
+    if (!flow) {
+        hs_params_fail(ps, HS_ENOMEM, "out of memory for flow \"%s\"", name);
+        if (self)
+            kind->release(self);
+        return NULL;
+    }
+    snprintf(flow->name, sizeof flow->name, "%s", name);
+    flow->dim = dim;
+    flow->store = ps;
+    flow->kind = kind;
+    flow->self = self;
+    return flow;
+}
+
+void flow_check_dim(hs_params *ps, const char *name, size_t dim)
+{
+    const hs_shape shape = hs_dims(dim);
+    if (!hs_shape_valid(&shape))
+        hs_params_fail(ps, HS_ESHAPE, "flow \"%s\" has dimension %zu: %s", name, dim,
+                       dim ? "too large" : "it must be at least 1");
+}
+
+static bool name_taken(hs_params *ps, const char *name)
+{
+    const size_t length = strlen(name);
+    for (size_t i = 0; i < hs_params_count(ps); i++) {
+        const char *other = hs_param_name(hs_params_at(ps, i));
+        if (strncmp(other, name, length) == 0 && other[length] == '.')
+            return true;
+    }
+    return false;
+}
+
+const char *flow_name(hs_params *ps, const char *given, const char *stem,
+                      char buffer[FLOW_NAME_BUFFER])
+{
+    if (given)
+        return given;
+    snprintf(buffer, FLOW_NAME_BUFFER, "%s", stem);
+    for (int number = 2; name_taken(ps, buffer); number++)
+        snprintf(buffer, FLOW_NAME_BUFFER, "%s%d", stem, number);
+    return buffer;
+}
+
+void hs_flow_free(hs_flow *flow)
+{
+    if (!flow)
+        return;
+    flow->kind->release(flow->self);
+    hs_free(flow);
+}
+
+size_t hs_flow_dim(const hs_flow *flow)
+{
+    return flow ? flow->dim : 0;
+}
+
+const char *hs_flow_name(const hs_flow *flow)
+{
+    return flow ? flow->name : "";
+}
+
+/* ---- Recording ---------------------------------------------------------------------------- */
+
+static const char *const direction_name[2] = { "forward", "inverse" };
+
+/* What one direction of a flow gave. A log_det without a tape was not given. */
+typedef struct {
+    hs_var y, log_det;
+} mapped;
+
+static mapped map_failed(hs_var poison)
+{
+    return (mapped){ poison, poison };
+}
+
+static mapped map(const hs_flow *flow, int direction, hs_var x, bool with_log_det, const char *at)
+{
+    const hs_shape expected = hs_dims(flow->dim), scalar = hs_scalar_shape();
+    char wanted[HS_SHAPE_TEXT], given[HS_SHAPE_TEXT];
+    mapped result = { .log_det = { NULL, -1 } };
+    result.y =
+        flow->kind->direction[direction](flow->self, x, with_log_det ? &result.log_det : NULL, at);
+    const char *place = direction_name[direction];
+    const hs_shape shape = hs_var_shape(result.y), of_log_det = hs_var_shape(result.log_det);
+    if (hs_tape_status(x.tape) != HS_OK)
+        return map_failed(result.y);
+    if (!hs_var_ok(result.y) || result.y.tape != x.tape)
+        return map_failed(hs_tape_fail(x.tape, HS_EINVAL, at,
+                                       "%s of flow \"%s\" returned no value of its tape", place,
+                                       flow->name));
+    if (!hs_shape_equal(&shape, &expected))
+        return map_failed(hs_tape_fail(
+            x.tape, HS_ESHAPE, at, "%s of flow \"%s\" returned %s, but must return a vector %s",
+            place, flow->name, hs_shape_text(&shape, given), hs_shape_text(&expected, wanted)));
+    if (!result.log_det.tape)
+        return result;
+    if (!hs_var_ok(result.log_det) || result.log_det.tape != x.tape)
+        return map_failed(hs_tape_fail(x.tape, HS_EINVAL, at,
+                                       "%s of flow \"%s\" gave a log-determinant that is no value "
+                                       "of its tape",
+                                       place, flow->name));
+    if (!hs_shape_equal(&of_log_det, &scalar))
+        return map_failed(hs_tape_fail(
+            x.tape, HS_ESHAPE, at,
+            "%s of flow \"%s\" gave a log-determinant of shape %s, but it must be a scalar", place,
+            flow->name, hs_shape_text(&of_log_det, given)));
+    return result;
+}
+
+/* True if the flow can be applied to x; otherwise the tape says why not. */
+static bool usable(const hs_flow *flow, int direction, hs_var x, const char *at)
+{
+    if (!flow) {
+        hs_tape_fail(x.tape, HS_ENOMEM, at, "out of memory: there is no flow");
+        return false;
+    }
+    if (hs_params_status(flow->store) != HS_OK) {
+        hs_tape_fail(x.tape, hs_params_status(flow->store), at, "parameter store: %s",
+                     hs_params_error(flow->store));
+        return false;
+    }
+    if (!hs_var_ok(x))
+        return false;
+    const hs_shape shape = hs_var_shape(x), expected = hs_dims(flow->dim);
+    if (!hs_shape_equal(&shape, &expected)) {
+        char wanted[HS_SHAPE_TEXT], given[HS_SHAPE_TEXT];
+        hs_tape_fail(x.tape, HS_ESHAPE, at, "%s of flow \"%s\" takes a vector %s, but was given %s",
+                     direction_name[direction], flow->name, hs_shape_text(&expected, wanted),
+                     hs_shape_text(&shape, given));
+        return false;
+    }
+    return true;
+}
+
+/* The log |det| of T at z is minus that of T^-1 at T(z), and the other way round. */
+static hs_var derive(const hs_flow *flow, int direction, hs_var y, const char *at)
+{
+    const hs_var other = map(flow, !direction, y, true, at).log_det;
+    if (other.tape)
+        return hs_neg(other);
+    return hs_tape_fail(y.tape, HS_EINVAL, at,
+                        "flow \"%s\" gives no log-determinant in either direction; if it preserves "
+                        "volume, its specification must say so",
+                        flow->name);
+}
+
+static hs_var apply(const hs_flow *flow, int direction, hs_var x, hs_var *log_det, const char *at)
+{
+    if (!usable(flow, direction, x, at)) {
+        const hs_var poison = { x.tape, -1 };
+        if (log_det)
+            *log_det = poison;
+        return poison;
+    }
+    const bool with_log_det = log_det && !flow->preserves_volume;
+    const mapped result = map(flow, direction, x, with_log_det, at);
+    if (!log_det)
+        return result.y;
+    if (flow->preserves_volume)
+        *log_det = hs_const(x.tape, 0);
+    else if (result.log_det.tape || !hs_var_ok(result.y))
+        *log_det = result.log_det;
+    else
+        *log_det = derive(flow, direction, result.y, at);
+    return result.y;
+}
+
+hs_var hs_flow_forward_at(const hs_flow *flow, hs_var z, hs_var *log_det, const char *at)
+{
+    return apply(flow, 0, z, log_det, at);
+}
+
+hs_var hs_flow_inverse_at(const hs_flow *flow, hs_var x, hs_var *log_det, const char *at)
+{
+    return apply(flow, 1, x, log_det, at);
+}
+
+hs_var hs_flow_log_density_at(const hs_flow *flow, hs_var x, const char *at)
+{
+    const double log_2_pi = 1.8378770664093454836;
+    hs_var log_det, z = hs_flow_inverse(flow, x, &log_det);
+    hs_var log_normal = hs_shift(hs_scale(hs_sum_last(hs_square(z)), -0.5),
+                                 -0.5 * log_2_pi * (double)hs_flow_dim(flow));
+    return flow && flow->preserves_volume ? log_normal : hs_add(log_normal, log_det);
+}
+
+/* ---- Flows of the user's own -------------------------------------------------------------- */
+
+static hs_var user_map(const hs_flow_spec *spec, int direction, hs_var x, hs_var *log_det,
+                       const char *at)
+{
+    const hs_flow_map f = direction ? spec->inverse : spec->forward;
+    hs_var unwanted = { NULL, -1 };
+    if (f)
+        return f(spec->self, x, log_det ? log_det : &unwanted);
+    return hs_tape_fail(x.tape, HS_EINVAL, at,
+                        "flow \"%s\" has no %s, which is asked for or gives the log-determinant",
+                        spec->name, direction_name[direction]);
+}
+
+static hs_var user_forward(void *self, hs_var z, hs_var *log_det, const char *at)
+{
+    return user_map(self, 0, z, log_det, at);
+}
+
+static hs_var user_inverse(void *self, hs_var x, hs_var *log_det, const char *at)
+{
+    return user_map(self, 1, x, log_det, at);
+}
+
+static void user_release(void *self)
+{
+    hs_flow_spec *spec = self;
+    if (spec->release)
+        spec->release(spec->self);
+    hs_free(spec);
+}
+
+hs_flow *hs_flow_new(hs_params *ps, const hs_flow_spec *spec)
+{
+    static const flow_kind kind = { { user_forward, user_inverse }, user_release };
+    const char *name = spec->name ? spec->name : "flow";
+    hs_flow_spec *copy = hs_alloc(sizeof *copy);
+    if (copy)
+        *copy = *spec;
+    else if (spec->release)
+        spec->release(spec->self);
+    flow_check_dim(ps, name, spec->dim);
+    hs_flow *flow = flow_make(ps, &kind, name, spec->dim, copy);
+    if (flow) {
+        copy->name = flow->name; /* the caller's may go */
+        flow->preserves_volume = spec->preserves_volume;
+    }
+    return flow;
+}

@@ -1,0 +1,108 @@
+/**
+ * Flows: invertible maps x = T(z) of a vector, with the logarithm of their volume change.
+ *
+ * A flow is written for one chain: z and x are vectors [dim], of any extent, and log |det dT/dz| is
+ * a scalar. Both directions are recorded on a tape, so that they can be differentiated.
+ *
+ *     hs_params *ps = hs_params_new(HS_F64, 1);
+ *     hs_flow *flow = hs_flow_compose_new(ps, "target", (hs_flow *[]){
+ *         hs_flow_nice_new(ps, &(hs_nice_options){
+ *             .dim = 3, .couplings = 4, .width = 16, .depth = 2 }),      // flows/coupling.h
+ *         hs_flow_scaling_new(ps, &(hs_scaling_options){ .dim = 3 }) }, 2); // flows/elementary.h
+ *     hs_tape *tape = hs_tape_new(HS_F64);
+ *     hs_var log_det, z = hs_normal(tape, HS_ROW, hs_dims(3), 0);
+ *     hs_var x = hs_flow_forward(flow, z, &log_det);
+ *     hs_var loss = hs_neg(hs_mean_rows(hs_flow_log_density(flow, data)));
+ *     ...                                    // plans, training
+ *     hs_tape_free(tape);
+ *     hs_flow_free(flow);                    // and its parts
+ *     hs_params_free(ps);
+ *
+ * Errors stick: a constructor's error stays with the store, and passes to every tape that the flow
+ * is used on. Constructors return NULL only if there is no memory (which the store says, too) or no
+ * store; every function here takes NULL for a flow that fails with HS_ENOMEM, so no result needs a
+ * test.
+ *
+ * A flow's numbers live in the store, which must outlive it. A flow may be freed as soon as
+ * everything is recorded: tapes keep nothing of it. It never changes, and any number of threads may
+ * record it at once, each on a tape of its own, if the user's functions in it allow that.
+ *
+ * A flow of the user's own, here x = exp(z), is two functions:
+ *
+ *     static hs_var forward(void *self, hs_var z, hs_var *log_det)
+ *     {
+ *         (void)self;
+ *         *log_det = hs_sum_last(z);
+ *         return hs_exp(z);
+ *     }
+ *     static hs_var inverse(void *self, hs_var x, hs_var *log_det)
+ *     {
+ *         (void)self;
+ *         (void)log_det;                     // left alone: derived from forward's
+ *         return hs_log(x);
+ *     }
+ *     hs_flow *positive = hs_flow_new(ps, &(hs_flow_spec){
+ *         .name = "exp", .dim = 3, .forward = forward, .inverse = inverse });
+ */
+#ifndef HASTINGS_FLOWS_FLOW_H
+#define HASTINGS_FLOWS_FLOW_H
+
+#include <hastings/autograd/ops.h>
+#include <hastings/nn/params.h>
+
+typedef struct hs_flow hs_flow;
+
+/**
+ * One direction of a flow: takes a vector [dim], returns a vector [dim], and stores the log |det|
+ * of its own Jacobian, a scalar, in *log_det, which is never NULL. It may leave *log_det alone if
+ * the other direction sets it, or if the flow is said to preserve volume.
+ */
+typedef hs_var (*hs_flow_map)(void *self, hs_var x, hs_var *log_det);
+
+typedef struct {
+    const char *name; /**< for messages; NULL: "flow" */
+    size_t dim;
+    void *self;                  /**< the first argument of all three */
+    hs_flow_map forward;         /**< x = T(z); a direction that is never used may be NULL */
+    hs_flow_map inverse;         /**< z = T^-1(x) */
+    void (*release)(void *self); /**< NULL, or called once: when the flow is freed, or not made */
+    bool preserves_volume;       /**< log |det| is 0 everywhere: neither direction sets it */
+} hs_flow_spec;
+
+/** A flow of the user's own, which owns spec->self. */
+hs_flow *hs_flow_new(hs_params *ps, const hs_flow_spec *spec);
+void hs_flow_free(hs_flow *flow);
+
+/** Length of the vectors, 0 for NULL; and the name, "" for NULL. */
+size_t hs_flow_dim(const hs_flow *flow);
+const char *hs_flow_name(const hs_flow *flow);
+
+/* ---- Composition: these own the flows that they are given, from the call on --------------- */
+
+/** flows[0] first, then flows[1] and so on: forward is T_n-1(... T_0(z)). n is at least 1, and all
+ *  have one dimension. A NULL name is "composition". */
+hs_flow *hs_flow_compose_new(hs_params *ps, const char *name, hs_flow *const *flows, size_t n);
+
+/** The composition of nothing: x = z. */
+hs_flow *hs_flow_identity_new(hs_params *ps, size_t dim);
+
+/** The inverse of a flow: forward and inverse change places, and log |det| its sign. */
+hs_flow *hs_flow_inverse_new(hs_params *ps, hs_flow *flow);
+
+/* ---- Recording ---------------------------------------------------------------------------- */
+
+/** x = T(z), and log |det dT/dz| at z in *log_det, which may be NULL. A constant log |det| has
+ *  extent shared. */
+hs_var hs_flow_forward_at(const hs_flow *flow, hs_var z, hs_var *log_det, const char *at);
+#define hs_flow_forward(...) hs_flow_forward_at(__VA_ARGS__, HS_HERE)
+
+/** z = T^-1(x), and log |det dT^-1/dx| at x in *log_det, which may be NULL: minus that of forward
+ *  at z. */
+hs_var hs_flow_inverse_at(const hs_flow *flow, hs_var x, hs_var *log_det, const char *at);
+#define hs_flow_inverse(...) hs_flow_inverse_at(__VA_ARGS__, HS_HERE)
+
+/** Log density at x of T(z) with z standard normal. */
+hs_var hs_flow_log_density_at(const hs_flow *flow, hs_var x, const char *at);
+#define hs_flow_log_density(...) hs_flow_log_density_at(__VA_ARGS__, HS_HERE)
+
+#endif
