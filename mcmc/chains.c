@@ -1,0 +1,58 @@
+#include <hastings/mcmc/chains.h>
+
+#include <string.h>
+
+#include <hastings/tensor/memory.h>
+
+#include "message_internal.h"
+
+hs_status hs_chains_new(hs_chains **chains, size_t count, size_t draws, size_t dim, unsigned keep,
+                        hs_message *message)
+{
+    message_clear(message);
+    if (!chains)
+        return message_fail(message, HS_EINVAL, "hs_chains_new: no place for the chains");
+    *chains = NULL;
+    if (count == 0 || draws == 0 || dim == 0)
+        return message_fail(message, HS_EINVAL,
+                            "%zu chains of %zu draws in %zu dimensions: each must be at least 1",
+                            count, draws, dim);
+    if (draws > SIZE_MAX / 16 / count || dim > SIZE_MAX / 16 / count / draws)
+        return message_fail(message, HS_EOVERFLOW,
+                            "%zu chains of %zu draws in %zu dimensions are too many numbers", count,
+                            draws, dim);
+    hs_chains *c = hs_alloc_zero(1, sizeof *c);
+    if (c) {
+        const size_t rows = count * draws;
+        c->chains = count;
+        c->draws = draws;
+        c->dim = dim;
+        c->x = hs_alloc_zero(rows * dim, sizeof *c->x);
+        c->log_pi = keep & HS_KEEP_LOG_PI ? hs_alloc_zero(rows, sizeof *c->log_pi) : NULL;
+        c->alpha = keep & HS_KEEP_ALPHA ? hs_alloc_zero(rows, sizeof *c->alpha) : NULL;
+        c->jump = keep & HS_KEEP_JUMP ? hs_alloc_zero(rows, sizeof *c->jump) : NULL;
+        c->accepted = keep & HS_KEEP_ACCEPTED ? hs_alloc_zero(rows, 1) : NULL;
+    }
+    if (!c || !c->x || (keep & HS_KEEP_LOG_PI && !c->log_pi) ||
+        (keep & HS_KEEP_ALPHA && !c->alpha) || (keep & HS_KEEP_JUMP && !c->jump) ||
+        (keep & HS_KEEP_ACCEPTED && !c->accepted)) {
+        hs_chains_free(c);
+        return message_fail(message, HS_ENOMEM,
+                            "out of memory for %zu chains of %zu draws in %zu dimensions", count,
+                            draws, dim);
+    }
+    *chains = c;
+    return HS_OK;
+}
+
+void hs_chains_free(hs_chains *c)
+{
+    if (!c)
+        return;
+    hs_free(c->x);
+    hs_free(c->log_pi);
+    hs_free(c->alpha);
+    hs_free(c->jump);
+    hs_free(c->accepted);
+    hs_free(c);
+}
