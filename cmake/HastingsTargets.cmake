@@ -10,8 +10,7 @@
 set(HS_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes
     -Wmissing-prototypes -Wcast-qual -Wvla -Wdouble-promotion -Wundef)
 # Contraction is off so that compilers agree on the bits of scalar code; kernels ask for FMA.
-set(HS_CODEGEN -fno-math-errno -fno-trapping-math -ffp-contract=off
-    -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
+set(HS_CODEGEN -fno-math-errno -fno-trapping-math -ffp-contract=off)
 
 function(hastings_flags target)
     target_compile_options(${target} PRIVATE ${HS_WARNINGS} ${HS_CODEGEN}
