@@ -22,6 +22,7 @@
 #ifndef HASTINGS_MCMC_TARGETS_H
 #define HASTINGS_MCMC_TARGETS_H
 
+#include <hastings/mcmc/dataset.h>
 #include <hastings/mcmc/target.h>
 
 /* ---- Gaussian -------------------------------------------------------------------------------- */
@@ -121,8 +122,6 @@ typedef struct {
 hs_target *hs_target_funnel(hs_session *s, size_t dim, const hs_funnel_options *options);
 
 /* ---- Bayesian logistic regression ------------------------------------------------------------ */
-
-typedef struct hs_dataset hs_dataset; /* mcmc/dataset.h */
 
 typedef struct {
     double prior_sd; /**< of every weight, that of the intercept included; 0: 10 */
