@@ -23,4 +23,21 @@
 #include <hastings/nn/optimizer.h>
 #include <hastings/nn/params.h>
 
+#include <hastings/flows/coupling.h>
+#include <hastings/flows/elementary.h>
+#include <hastings/flows/flow.h>
+
+#include <hastings/mcmc/chains.h>
+#include <hastings/mcmc/diagnose.h>
+#include <hastings/mcmc/ess.h>
+#include <hastings/mcmc/proposal.h>
+#include <hastings/mcmc/proposals.h>
+#include <hastings/mcmc/sample.h>
+#include <hastings/mcmc/session.h>
+#include <hastings/mcmc/target.h>
+#include <hastings/mcmc/targets.h>
+#include <hastings/mcmc/train.h>
+#include <hastings/mcmc/transition.h>
+#include <hastings/mcmc/tune.h>
+
 #endif
