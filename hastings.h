@@ -28,6 +28,7 @@
 #include <hastings/flows/flow.h>
 
 #include <hastings/mcmc/chains.h>
+#include <hastings/mcmc/dataset.h>
 #include <hastings/mcmc/diagnose.h>
 #include <hastings/mcmc/ess.h>
 #include <hastings/mcmc/proposal.h>
