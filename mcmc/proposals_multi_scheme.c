@@ -162,8 +162,10 @@ static bool check_options(hs_session *s, const hs_multi_scheme_options *o, size_
     return hs_session_status(s) == HS_OK;
 }
 
-hs_proposal *hs_multi_scheme(hs_session *s, const hs_multi_scheme_options *o)
+hs_proposal *hs_multi_scheme(hs_session *s, const hs_multi_scheme_options *options)
 {
+    static const hs_multi_scheme_options defaults;
+    const hs_multi_scheme_options *o = options ? options : &defaults;
     const size_t width = o->width ? o->width : 16, depth = o->depth ? o->depth : 4;
     if (!check_options(s, o, width))
         return NULL;
