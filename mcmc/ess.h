@@ -73,7 +73,7 @@ typedef struct {
     bool capped[HS_ESS_KINDS];
     double rhat_split; /**< sqrt((B/W + N-1)/N) of split x */
     double rhat;       /**< rank-normalised: the larger of the R-hat of the scores of split x and of
-                            |split x - median| (ArviZ says NaN for one chain; here its halves count) */
+                            |split x - median|; of one chain (ArviZ: NaN), that of its halves */
     double mcse_mean;  /**< sd / sqrt(ESS mean) */
     double mcse_sd;    /**< sqrt((E c^2 - (E c)^2) / (4 E c  ESS sd)) with c = (x - mean)^2 */
     bool constant;     /**< all draws are equal: nothing ever moved */
