@@ -1,5 +1,6 @@
 /* Proposals with a discrete choice, whose ways of moving are enumerated. */
 #include <hastings/mcmc/proposals.h>
+#include <hastings/mcmc/parts_internal.h>
 
 #include <math.h>
 
@@ -161,7 +162,8 @@ static void kernel_moves(void *self, hs_var x, hs_var n, hs_move *moves)
 hs_proposal *hs_kernel_mixture(hs_session *s, const hs_proposal *first, const hs_proposal *second,
                                double p)
 {
-    if (!first || !second)
+    if (!is_there(s, first, "kernel mixture", "first proposal") ||
+        !is_there(s, second, "kernel mixture", "second proposal"))
         return NULL;
     const size_t ways = hs_proposal_ways(first) + hs_proposal_ways(second);
     const size_t dim = hs_proposal_dim(first), other = hs_proposal_dim(second);

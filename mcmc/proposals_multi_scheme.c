@@ -1,5 +1,6 @@
 /* The multi-scheme proposal (Eq. 4 of the paper), and the networks that make it start as a scheme. */
 #include <hastings/mcmc/proposals.h>
+#include <hastings/mcmc/parts_internal.h>
 
 #include <math.h>
 #include <string.h>
@@ -159,7 +160,7 @@ static bool check_options(hs_session *s, const hs_multi_scheme_options *o, size_
                         "multi-scheme: to start as a scheme in %zu dimensions, networks must be at "
                         "least %zu wide, and are %zu",
                         o->dim, 2 * o->dim, width);
-    return hs_session_status(s) == HS_OK;
+    return hs_session_status(s) == HS_OK && all_positive(s, "multi-scheme", "sd", o->sd, o->dim);
 }
 
 hs_proposal *hs_multi_scheme(hs_session *s, const hs_multi_scheme_options *options)

@@ -1,3 +1,4 @@
+#include <hastings/mcmc/parts_internal.h>
 #include <hastings/mcmc/target.h>
 
 #include <math.h>
@@ -145,7 +146,7 @@ static hs_var augmented_draw(void *self, hs_tape *tape, hs_extent extent, uint32
 
 hs_target *hs_target_augment(hs_session *s, const hs_target *base, size_t n)
 {
-    if (!base)
+    if (!is_there(s, base, "augmentation", "target"))
         return NULL;
     if (n == 0 || base->spec.auxiliary) {
         hs_session_fail(s, HS_EINVAL,
@@ -200,7 +201,7 @@ static hs_var pulled_draw(void *self, hs_tape *tape, hs_extent extent, uint32_t 
 
 hs_target *hs_target_pull_back(hs_session *s, const hs_target *base, const hs_flow *flow)
 {
-    if (!base || !flow)
+    if (!is_there(s, base, "pull-back", "target") || !is_there(s, flow, "pull-back", "flow"))
         return NULL;
     if (hs_flow_dim(flow) != base->spec.dim) {
         hs_session_fail(s, HS_ESHAPE, "target \"%s\" has %zu dimensions, and the flow %zu",

@@ -1,0 +1,21 @@
+#include <hastings/mcmc/parts_internal.h>
+
+#include <math.h>
+
+bool all_positive(hs_session *s, const char *who, const char *what, const double *values, size_t n)
+{
+    for (size_t i = 0; values && i < n; i++)
+        if (!(values[i] > 0) || !isfinite(values[i])) {
+            hs_session_fail(s, HS_EINVAL, "%s: the %s must be positive, and that of coordinate %zu is %g",
+                            who, what, i, values[i]);
+            return false;
+        }
+    return true;
+}
+
+bool is_there(hs_session *s, const void *part, const char *who, const char *what)
+{
+    if (!part)
+        hs_session_fail(s, HS_EINVAL, "%s: there is no %s", who, what);
+    return part != NULL;
+}

@@ -1,0 +1,13 @@
+/* Checks of what targets and proposals are made of. */
+#ifndef HASTINGS_MCMC_PARTS_INTERNAL_H
+#define HASTINGS_MCMC_PARTS_INTERNAL_H
+
+#include <hastings/mcmc/session.h>
+
+/* True if the n values are positive and finite, or NULL; otherwise the session fails. */
+bool all_positive(hs_session *s, const char *who, const char *what, const double *values, size_t n);
+
+/* False, and the session fails (unless it had already), if a part that is needed was not made. */
+bool is_there(hs_session *s, const void *part, const char *who, const char *what);
+
+#endif
