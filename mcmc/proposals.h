@@ -36,8 +36,11 @@ hs_proposal *hs_random_walk(hs_session *s, const hs_walk_options *options);
 hs_proposal *hs_mala(hs_session *s, const hs_target *target, const hs_walk_options *options);
 
 typedef struct {
-    size_t leapfrogs;    /**< 0: 10 */
+    size_t leapfrogs;    /**< 0: 5 */
     double step;         /**< 0: 0.5 dim^(-1/4) */
+    double jitter;       /**< each proposal's step is uniform on step (1 +- jitter), so that no trajectory
+                              is a whole period of a coordinate, which would never forget its energy;
+                              0: 0.5, negative: none */
     const double *scale; /**< NULL, or sds of the target: square roots of the inverse mass matrix */
 } hs_hmc_options;
 

@@ -12,7 +12,8 @@
 
 typedef struct {
     const hs_target *target;
-    size_t leapfrogs;
+    size_t leapfrogs, dim;
+    double jitter;
     hs_param step, scale;
 } hmc;
 
@@ -20,15 +21,20 @@ static void hmc_moves(void *self, hs_var x, hs_var n, hs_move *move)
 {
     const hmc *h = self;
     hs_var step = hs_param_var(x.tape, h->step), scale = hs_param_var(x.tape, h->scale);
+    hs_var momentum = hs_slice(n, 0, 0, h->dim);
+    if (h->jitter > 0) { /* the last normal becomes uniform on (-1, 1): 2 Phi(n) - 1 = erf(n / sqrt 2) */
+        hs_var u = hs_erf(hs_scale(hs_slice(n, 0, h->dim, h->dim + 1), 0.70710678118654752440));
+        step = hs_mul(step, hs_shift(hs_scale(u, h->jitter), 1));
+    }
     hs_var reach = hs_mul(step, scale); /* x moves by reach p, p by reach score */
-    hs_var y = x, p = n;
+    hs_var y = x, p = momentum;
     for (size_t i = 0; i < h->leapfrogs; i++) {
         p = hs_add(p, hs_mul(hs_scale(reach, i ? 1 : 0.5), hs_target_score(h->target, y)));
         y = hs_add(y, hs_mul(reach, p));
     }
     p = hs_add(p, hs_mul(hs_scale(reach, 0.5), hs_target_score(h->target, y)));
-    *move = (hs_move){ .y = y, .log_g_fwd = hs_log_normal(n), .log_g_rev = hs_log_normal(p),
-                       .weight = hs_const(x.tape, 1) };
+    *move = (hs_move){ .y = y, .log_g_fwd = hs_log_normal(momentum),
+                       .log_g_rev = hs_log_normal(p), .weight = hs_const(x.tape, 1) };
 }
 
 hs_proposal *hs_hmc(hs_session *s, const hs_target *target, const hs_hmc_options *options)
@@ -43,6 +49,10 @@ hs_proposal *hs_hmc(hs_session *s, const hs_target *target, const hs_hmc_options
         hs_session_fail(s, HS_EINVAL, "HMC: the step must be positive, and is %g", step);
         return NULL;
     }
+    if (o->jitter >= 1) {
+        hs_session_fail(s, HS_EINVAL, "HMC: the jitter must be below 1, and is %g", o->jitter);
+        return NULL;
+    }
     if (!all_positive(s, "HMC", "scale", o->scale, dim))
         return NULL;
     hs_params *ps = hs_session_params(s, 0);
@@ -50,7 +60,9 @@ hs_proposal *hs_hmc(hs_session *s, const hs_target *target, const hs_hmc_options
     if (!ps || !h)
         return NULL;
     h->target = target;
-    h->leapfrogs = o->leapfrogs ? o->leapfrogs : 10;
+    h->dim = dim;
+    h->jitter = o->jitter == 0 ? 0.5 : o->jitter > 0 ? o->jitter : 0;
+    h->leapfrogs = o->leapfrogs ? o->leapfrogs : 5;
     h->step = hs_params_add(ps, "step", hs_scalar_shape(), hs_init_constant(step));
     h->scale = hs_params_add(ps, "scale", hs_dims(dim),
                              o->scale ? hs_init_values(o->scale) : hs_init_constant(1));
@@ -59,6 +71,7 @@ hs_proposal *hs_hmc(hs_session *s, const hs_target *target, const hs_hmc_options
         return NULL;
     }
     return hs_proposal_new(s, &(hs_proposal_spec){ .name = "hmc", .dim = dim, .self = h,
-                                                   .params = ps, .gradients = h->leapfrogs,
+                                                   .params = ps, .normals = dim + (h->jitter > 0),
+                                                   .gradients = h->leapfrogs,
                                                    .ways = 1, .moves = hmc_moves });
 }

@@ -148,6 +148,6 @@ hs_target *hs_target_logistic(hs_session *s, const hs_dataset *data,
  * fails if no maximum is found.
  */
 hs_status hs_laplace_approximation(hs_session *s, const hs_target *target, const double *start,
-                                   double *mode, double *covariance) HS_MUST_CHECK;
+                                   double *mode, double *covariance);
 
 #endif
