@@ -279,8 +279,7 @@ static Suite *tune_suite(void)
     tcase_add_test(tcase, progress_can_stop_it);
     tcase_add_test(tcase, tuning_repeats_for_any_number_of_threads);
     tcase_add_test(tcase, bad_input_is_named);
-    if (!getenv("MT_SKIP"))
-        tcase_add_test(tcase, no_session_is_no_memory);
+    tcase_add_test(tcase, no_session_is_no_memory);
     suite_add_tcase(suite, tcase);
     return suite;
 }
