@@ -1,3 +1,4 @@
+#include <hastings/mcmc/parts_internal.h>
 #include <hastings/mcmc/sample.h>
 
 #include <math.h>
@@ -21,8 +22,12 @@ typedef struct {
     size_t gradients; /* of one proposal */
 } run;
 
-static bool check_options(hs_session *s, const hs_target *target, hs_sample_options *o)
+static bool check_options(hs_session *s, const hs_target *target, const hs_proposal *proposal,
+                          hs_sample_options *o)
 {
+    if (!is_there(s, target, "sampling", "target") ||
+        !is_there(s, proposal, "sampling", "proposal"))
+        return false;
     o->chains = o->chains ? o->chains : 5;
     o->draws = o->draws ? o->draws : 1000;
     o->thin = o->thin ? o->thin : 1;
@@ -30,7 +35,7 @@ static bool check_options(hs_session *s, const hs_target *target, hs_sample_opti
     if (o->points && o->n_points < o->chains)
         hs_session_fail(s, HS_EINVAL, "sampling: %zu chains need as many start points, and have %zu",
                         o->chains, o->n_points);
-    else if (!o->points && target && !hs_target_can_draw(target))
+    else if (!o->points && !hs_target_can_draw(target))
         hs_session_fail(s, HS_EINVAL,
                         "sampling: target \"%s\" cannot be sampled directly: give start points",
                         hs_target_name(target));
@@ -111,7 +116,7 @@ static bool report(run *r, uint64_t step, uint64_t steps)
 /* Gives memory back after a run that was stopped: chains become shorter. */
 static void shorten(hs_chains *c, size_t draws)
 {
-    for (size_t k = 0; k < c->chains && draws < c->draws; k++) {
+    for (size_t k = 0; k < c->chains && draws > 0 && draws < c->draws; k++) {
         memmove(c->x + k * draws * c->dim, c->x + k * c->draws * c->dim,
                 draws * c->dim * sizeof *c->x);
         double *const lists[] = { c->log_pi, c->alpha, c->jump };
@@ -141,10 +146,8 @@ static bool run_chains(run *r)
             break;
     }
     r->chains->seconds = now_seconds() - warm_at;
-    if (!r->writer)
-        shorten(r->chains, draws);
-    else
-        r->chains->draws = draws;
+    /* What went to a file is not here. */
+    shorten(r->chains, r->writer ? 0 : draws);
     return true;
 }
 
@@ -185,7 +188,7 @@ hs_chains *hs_sample(hs_session *s, const hs_target *target, const hs_proposal *
 {
     static const hs_sample_options defaults;
     run r = { .session = s, .options = options ? *options : defaults };
-    if (hs_session_status(s) || !check_options(s, target, &r.options))
+    if (hs_session_status(s) || !check_options(s, target, proposal, &r.options))
         return NULL;
     bool ok = open_run(&r, target, proposal) && run_chains(&r);
     if (r.writer) { /* what was drawn before an error is kept */

@@ -7,7 +7,8 @@
  *
  * A proposal whose log density, or whose ratio, is not finite is rejected and counted. Auxiliary
  * coordinates are drawn anew before each proposal and are not kept. A chain's draws depend on the seed
- * and its number alone: not on threads, nor on how many other chains run.
+ * and its number alone: not on threads, nor on how many other chains run, to the last bit, except that
+ * a chain that runs alone is computed with vectors over coordinates and may differ in rounding.
  */
 #ifndef HASTINGS_MCMC_SAMPLE_H
 #define HASTINGS_MCMC_SAMPLE_H
@@ -25,7 +26,7 @@ typedef struct {
     size_t n_points;
     uint64_t seed;        /**< 0: the session's */
     const char *stream;   /**< NULL, or a .npy file that draws go to instead of memory: hs_sample()
-                               returns chains without draws, whose counts are true */
+                               returns chains with 0 draws, whose counts are true */
     hs_progress_function progress; /**< told about a hundred times; returns false to stop early */
     void *context;
 } hs_sample_options;

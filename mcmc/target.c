@@ -139,8 +139,7 @@ static hs_var augmented_draw(void *self, hs_tape *tape, hs_extent extent, uint32
     const wrapped *w = self;
     const char *at = at_augmented;
     hs_var parts[2] = { hs_target_draw(w->base, tape, extent, stream),
-                        hs_normal(tape, extent, hs_dims(w->auxiliary),
-                                  stream + HS_DRAW_STREAMS - 1) };
+                        hs_normal(tape, extent, hs_dims(w->auxiliary), stream + HS_DRAW_STREAMS) };
     return hs_concat(parts, 2, 0);
 }
 

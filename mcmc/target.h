@@ -45,6 +45,7 @@ typedef struct {
     size_t auxiliary;
 } hs_target_spec;
 
+/** Streams that a target's own draws may use; auxiliary coordinates use the next. */
 enum { HS_DRAW_STREAMS = 8 };
 
 /** A target from its parts, which are copied. NULL (and the session fails) if one is missing. */

@@ -76,10 +76,10 @@ static bool check_options(hs_session *s, const hs_target *target, const hs_propo
                         "training: target \"%s\" cannot be sampled directly: give `points`, such as "
                         "the draws of a chain",
                         hs_target_name(target));
-    else if (o->online && o->n_points < full->starts)
+    else if (o->online && (!o->points || o->n_points < full->starts))
         hs_session_fail(s, HS_EINVAL,
                         "online training needs a start point for each of its %zu chains, and has %zu",
-                        full->starts, o->n_points);
+                        full->starts, o->points ? o->n_points : 0);
     const size_t numbers = o->points ? o->n_points * hs_target_original_dim(target) : 0;
     for (size_t i = 0; i < numbers && !hs_session_status(s); i++)
         if (!isfinite(o->points[i]))

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include <hastings/mcmc/parts_internal.h>
 #include <hastings/mcmc/sampler_internal.h>
 #include <hastings/mcmc/trainer_internal.h>
 #include <hastings/tensor/memory.h>
@@ -149,6 +150,8 @@ hs_status hs_tune(hs_session *s, const hs_target *target, const hs_proposal *pro
     o->acceptance = o->acceptance != 0 ? o->acceptance : 0.65;
     o->seed = o->seed ? o->seed : hs_session_seed(s);
     if (hs_session_status(s))
+        return hs_session_status(s);
+    if (!is_there(s, target, "tuning", "target") || !is_there(s, proposal, "tuning", "proposal"))
         return hs_session_status(s);
     if (!(o->acceptance > 0 && o->acceptance < 1))
         return hs_session_fail(s, HS_EINVAL, "tuning: the acceptance must lie between 0 and 1");
