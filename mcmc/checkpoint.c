@@ -13,15 +13,31 @@ static double number_at(hs_dtype dtype, const void *values, size_t i)
     return dtype == HS_F32 ? (double)((const float *)values)[i] : ((const double *)values)[i];
 }
 
-/* What is not parameters or optimiser, as a store: integers of 64 bits are two exact doubles. */
+/* An integer of 64 bits as two exact doubles. */
+static void add_integer(hs_params *ps, const char *name, uint64_t value)
+{
+    const double halves[2] = { (double)(value >> 32), (double)(value & 0xffffffffu) };
+    hs_params_add(ps, name, hs_dims(2), hs_init_values(halves));
+}
+
+static uint64_t get_integer(hs_params *ps, const char *name)
+{
+    double halves[2];
+    hs_param_get(hs_params_find(ps, name), halves);
+    return (uint64_t)halves[0] << 32 | (uint64_t)halves[1];
+}
+
+/* What is not parameters or optimiser, as a store. */
 static hs_params *state_store(const checkpoint *c, hs_dtype dtype)
 {
     hs_params *ps = hs_params_new(HS_F64, 0);
-    const double step[2] = { (double)(*c->step >> 32), (double)(*c->step & 0xffffffffu) };
-    const double seed[2] = { (double)(*c->seed >> 32), (double)(*c->seed & 0xffffffffu) };
-    hs_params_add(ps, "step", hs_dims(2), hs_init_values(step));
-    hs_params_add(ps, "seed", hs_dims(2), hs_init_values(seed));
+    add_integer(ps, "step", *c->step);
+    add_integer(ps, "seed", *c->seed);
     hs_params_add(ps, "adapted", hs_dims(1), hs_init_values(c->adapted));
+    if (c->kept) {
+        add_integer(ps, "kept_step", *c->kept_step);
+        hs_params_add(ps, "kept", hs_dims(hs_params_size(c->params)), hs_init_values(c->kept));
+    }
     if (c->chains) {
         double *chains = hs_alloc(c->numbers * sizeof *chains);
         for (size_t i = 0; chains && i < c->numbers; i++)
@@ -35,19 +51,15 @@ static hs_params *state_store(const checkpoint *c, hs_dtype dtype)
     return ps;
 }
 
-static uint64_t joined(const double halves[2])
-{
-    return (uint64_t)halves[0] << 32 | (uint64_t)halves[1];
-}
-
 static void take_state(checkpoint *c, hs_params *ps, hs_dtype dtype)
 {
-    double halves[2];
-    hs_param_get(hs_params_find(ps, "step"), halves);
-    *c->step = joined(halves);
-    hs_param_get(hs_params_find(ps, "seed"), halves);
-    *c->seed = joined(halves);
+    *c->step = get_integer(ps, "step");
+    *c->seed = get_integer(ps, "seed");
     hs_param_get(hs_params_find(ps, "adapted"), c->adapted);
+    if (c->kept) {
+        *c->kept_step = get_integer(ps, "kept_step");
+        hs_param_get(hs_params_find(ps, "kept"), c->kept);
+    }
     const double *chains = c->chains ? hs_param_values(hs_params_find(ps, "chains")) : NULL;
     for (size_t i = 0; chains && i < c->numbers; i++) {
         if (dtype == HS_F32)

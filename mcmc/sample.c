@@ -116,7 +116,7 @@ static bool report(run *r, uint64_t step, uint64_t steps)
 /* Gives memory back after a run that was stopped: chains become shorter. */
 static void shorten(hs_chains *c, size_t draws)
 {
-    for (size_t k = 0; k < c->chains && draws > 0 && draws < c->draws; k++) {
+    for (size_t k = 0; k < c->chains && draws < c->draws; k++) {
         memmove(c->x + k * draws * c->dim, c->x + k * c->draws * c->dim,
                 draws * c->dim * sizeof *c->x);
         double *const lists[] = { c->log_pi, c->alpha, c->jump };
@@ -146,8 +146,13 @@ static bool run_chains(run *r)
             break;
     }
     r->chains->seconds = now_seconds() - warm_at;
-    /* What went to a file is not here. */
-    shorten(r->chains, r->writer ? 0 : draws);
+    if (!r->writer) {
+        shorten(r->chains, draws);
+    } else { /* what went to a file is not here */
+        hs_free(r->chains->x);
+        r->chains->x = NULL;
+        r->chains->draws = draws;
+    }
     return true;
 }
 

@@ -26,7 +26,7 @@ typedef struct {
     size_t n_points;
     uint64_t seed;        /**< 0: the session's */
     const char *stream;   /**< NULL, or a .npy file that draws go to instead of memory: hs_sample()
-                               returns chains with 0 draws, whose counts are true */
+                               returns chains whose counts are true, and whose x is NULL */
     hs_progress_function progress; /**< told about a hundred times; returns false to stop early */
     void *context;
 } hs_sample_options;

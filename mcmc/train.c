@@ -354,7 +354,8 @@ hs_status hs_train(hs_session *s, const hs_target *target, const hs_proposal *pr
     bool ok = open_trainer(&t, target, proposal);
     checkpoint c = { &t.step, &t.seed, &t.batch.adapted_now, t.params, t.optimizer,
                      t.options.online ? t.chains.state : NULL,
-                     t.options.online ? t.options.starts * t.batch.dim : 0, "" };
+                     t.options.online ? t.options.starts * t.batch.dim : 0, &t.kept_step, t.kept,
+                     "" };
     if (ok && t.options.checkpoint)
         ok = checkpoint_read(s, t.options.checkpoint, &c);
     while (ok && t.step < t.options.steps && !t.result->stopped) {
