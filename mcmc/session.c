@@ -73,7 +73,7 @@ void hs_session_clear(hs_session *s)
 
 uint64_t hs_session_seed(const hs_session *s)
 {
-    return s->options.seed;
+    return s ? s->options.seed : 0;
 }
 
 hs_dtype hs_session_dtype(const hs_session *s)
