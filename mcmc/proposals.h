@@ -28,7 +28,7 @@ typedef struct {
     const double *scale; /**< NULL, or sds of the target by which the steps are multiplied */
 } hs_walk_options;
 
-/** y = x + step n. Parameter "step". */
+/** y = x + step n. Parameter "step", or "log_step". */
 hs_proposal *hs_random_walk(hs_session *s, const hs_walk_options *options);
 
 /** y = x + tau score(x) + sqrt(2 tau) n, where tau is the parameter "step" (times scale^2). Gradients

@@ -123,7 +123,8 @@ static bool run(tuner *t, hs_tuning *result)
         if (t->spread.mean && i >= o->steps / 20) {
             sampler_get(&t->sampler, t->points);
             variances_add(&t->spread, t->points, o->chains, t->sampler.dim);
-            if (i == o->steps / 10 || i == o->steps / 4 || i == o->steps / 2) {
+            const bool due = i == o->steps / 10 || i == o->steps / 4 || i == o->steps / 2;
+            if (due && t->spread.n >= 10) {
                 set_scale(t);
                 step = exp(a.log_mean);
                 averaging_start(&a, step, o->acceptance);
