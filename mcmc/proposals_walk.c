@@ -131,7 +131,8 @@ static walk *walk_new(hs_session *s, const hs_walk_options *o, size_t dim, doubl
     w->dim = dim;
     w->log_step = o->log_step;
     const double start = o->log_step ? log(step) : step;
-    w->step = hs_params_add(*ps, o->log_step ? "log_step" : "step", o->diagonal ? hs_dims(dim) : hs_scalar_shape(),
+    w->step = hs_params_add(*ps, o->log_step ? "log_step" : "step",
+                            o->diagonal ? hs_dims(dim) : hs_scalar_shape(),
                             hs_init_constant(start));
     if (o->scale) {
         double *scale = hs_session_alloc(s, dim * sizeof *scale);

@@ -54,6 +54,7 @@ typedef struct {
     hs_tune_options options;
     sampler sampler;
     hs_param step, scale;
+    bool log_step; /* the parameter is the logarithm of the step */
     variances spread;
     double *points, *sds;
 } tuner;
@@ -71,6 +72,19 @@ static bool start_chains(tuner *t, const hs_target *target)
                    t->sampler.dim, t->points);
     sampler_set(&t->sampler, t->points);
     return true;
+}
+
+static double get_step(const tuner *t)
+{
+    double step;
+    hs_param_get(t->step, &step);
+    return t->log_step ? exp(step) : fabs(step);
+}
+
+static void set_step(const tuner *t, double step)
+{
+    const double value = t->log_step ? log(step) : step;
+    hs_param_set(t->step, &value);
 }
 
 /* The sds, shrunk a little towards a small number as in Stan, become the scale. */
@@ -106,7 +120,7 @@ static bool run(tuner *t, hs_tuning *result)
     double step, tail = 0;
     size_t tail_count = 0;
     averaging a;
-    hs_param_get(t->step, &step);
+    step = get_step(t);
     averaging_start(&a, step, o->acceptance);
     for (uint64_t i = 0; i < o->steps; i++) {
         if (!sampler_step(&t->sampler, o->seed, i) || (i == 0 && !sampler_check_start(&t->sampler)))
@@ -115,7 +129,7 @@ static bool run(tuner *t, hs_tuning *result)
         for (size_t c = 0; c < o->chains; c++)
             alpha += sampler_value(&t->sampler, t->sampler.alpha, c) / (double)o->chains;
         step = averaging_step(&a, alpha);
-        hs_param_set(t->step, &step);
+        set_step(t, step);
         if (i >= o->steps - (o->steps + 3) / 4) {
             tail += alpha;
             tail_count++;
@@ -135,7 +149,7 @@ static bool run(tuner *t, hs_tuning *result)
     }
     result->step = exp(a.log_mean);
     result->alpha = tail_count ? tail / (double)tail_count : (double)NAN;
-    hs_param_set(t->step, &result->step);
+    set_step(t, result->step);
     return true;
 }
 
@@ -158,6 +172,9 @@ hs_status hs_tune(hs_session *s, const hs_target *target, const hs_proposal *pro
         return hs_session_fail(s, HS_EINVAL, "tuning: the acceptance must lie between 0 and 1");
     hs_params *ps = hs_proposal_params(proposal);
     t.step = ps ? hs_params_find(ps, "step") : (hs_param){ NULL, -1 };
+    t.log_step = ps && t.step.index < 0;
+    if (t.log_step)
+        t.step = hs_params_find(ps, "log_step");
     t.scale = ps ? hs_params_find(ps, "scale") : (hs_param){ NULL, -1 };
     const hs_shape shape = t.step.index >= 0 ? hs_param_shape(t.step) : hs_dims(0);
     if (t.step.index < 0 || hs_shape_count(&shape) != 1)

@@ -147,7 +147,7 @@ END_TEST
 
 /* ---- Corners ---------------------------------------------------------------------------------- */
 
-/* A walk that trains the logarithm of its step has a parameter "step" that is one, and negative. */
+/* A walk that trains the logarithm of its step has a parameter "log_step", which is negative. */
 START_TEST(a_logarithmic_step_is_tuned_or_refused)
 {
     hs_session *s = mt_session(14);
@@ -155,7 +155,7 @@ START_TEST(a_logarithmic_step_is_tuned_or_refused)
     hs_proposal *p = hs_random_walk(s, &(hs_walk_options){ .dim = 10, .log_step = true });
     const hs_status status = hs_tune(s, t, p, &(hs_tune_options){ .acceptance = 0.3 }, NULL);
     double step;
-    hs_param_get(hs_params_find(hs_proposal_params(p), "step"), &step);
+    hs_param_get(hs_params_find(hs_proposal_params(p), "log_step"), &step);
     ck_assert_msg(isfinite(step), "the step became %g", step);
     if (status)
         ck_session_failed(s, HS_EINVAL, "step");
