@@ -286,7 +286,8 @@ START_TEST(hmc_without_kinetic_energy_is_found)
     const hs_target *t = mt_target_modes(s, 1);
     hs_proposal *base = hs_hmc(s, t, &(hs_hmc_options){ .leapfrogs = 2, .step = 1.1 });
     const hs_proposal *p = hs_proposal_new(s, &(hs_proposal_spec){
-        .name = "cold", .dim = 1, .self = base, .ways = 1, .moves = cold_moves });
+        .name = "cold", .dim = 1, .self = base, .normals = hs_proposal_normals(base), .ways = 1,
+        .moves = cold_moves });
     const verdict right = one_step(s, t, base, 300), cold = one_step(s, t, p, 300);
     ck_assert_msg(right.worst < 5 && right.balance < 5, "%g %g", right.worst, right.balance);
     ck_assert_msg(cold.worst > 8, "%g", cold.worst);

@@ -60,10 +60,10 @@ START_TEST(gradients_of_a_loss_through_each_proposal)
     const mt_entry *e = &mt_catalogue[_i];
     if (!e->smooth)
         return;
-    hs_params *ps = NULL;
     hs_session *s = mt_session(8);
-    ps = hs_proposal_params(e->make(s, mt_target_modes(s, 2)));
-    const bool few = hs_params_size(ps) < 10; /* walks: second order is cheap */
+    hs_params *ps = hs_proposal_params(e->make(s, mt_target_modes(s, 2)));
+    /* Second order where it is cheap: walks. (HMC bends too much for differences.) */
+    const bool few = e->density && hs_params_size(ps) < 10;
     hs_session_free(s);
     if (e->least <= 1)
         check_gradients(e, 1, few ? 2 : 1);

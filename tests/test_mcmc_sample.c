@@ -179,21 +179,19 @@ START_TEST(a_chain_does_not_depend_on_others)
     for (size_t m = 0; m < sizeof makers / sizeof *makers; m++) {
         double kept[7][20][2];
         for (int i = 0; i < 4; i++) {
-            for (int augmented = 0; augmented < 1; augmented++) {
-                hs_session *s = hs_session_new(&(hs_session_options){ .seed = 4,
-                                                                      .threads = threads[i] });
-                const hs_target *t = mt_target_modes(s, 2);
-                hs_chains *c = hs_sample(s, t, makers[m](s, t), &(hs_sample_options){
-                    .chains = counts[i], .draws = 20 });
-                ck_session_ok(s);
-                for (size_t k = 0; k < counts[i] && k < 7; k++) {
-                    if (i == 0)
-                        memcpy(kept[k], hs_chains_draw(c, k, 0), sizeof kept[k]);
-                    else
-                        ck_assert_mem_eq(kept[k], hs_chains_draw(c, k, 0), sizeof kept[k]);
-                }
-                hs_session_free(s);
+            hs_session *s = hs_session_new(&(hs_session_options){ .seed = 4, .threads = threads[i] });
+            const hs_target *t = mt_target_modes(s, 2);
+            hs_chains *c = hs_sample(s, t, makers[m](s, t), &(hs_sample_options){
+                .chains = counts[i], .draws = 20 });
+            ck_session_ok(s);
+            for (size_t k = 0; k < counts[i] && k < 7; k++) {
+                if (i == 0)
+                    memcpy(kept[k], hs_chains_draw(c, k, 0), sizeof kept[k]);
+                ck_assert_msg(memcmp(kept[k], hs_chains_draw(c, k, 0), sizeof kept[k]) == 0,
+                              "proposal %zu: chain %zu of %zu differs from that of %zu", m, k,
+                              counts[i], counts[0]);
             }
+            hs_session_free(s);
         }
     }
 }
