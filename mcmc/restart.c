@@ -1,0 +1,80 @@
+#include <hastings/mcmc/restart.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { JUDGING_BATCHES = 50 };
+
+/* Trains and judges one try; false if the session failed for good. */
+static bool one_try(hs_session *s, const hs_target *target, hs_proposal *proposal, size_t k,
+                    const hs_train_options *options, hs_restarts *r, hs_training *training,
+                    double *adapted)
+{
+    hs_train_options o = *options;
+    char path[4096];
+    o.seed = (options->seed ? options->seed : hs_session_seed(s)) + k;
+    if (options->checkpoint) {
+        const int n = snprintf(path, sizeof path, "%s.try%zu", options->checkpoint, k);
+        if (n < 0 || (size_t)n >= sizeof path) {
+            hs_session_fail(s, HS_EINVAL, "restarts: the checkpoint's path is too long");
+            return false;
+        }
+        o.checkpoint = path;
+    }
+    hs_status status = hs_train(s, target, proposal, &o, training);
+    hs_evaluation e = { 0 };
+    if (!status) {
+        if (k == 0)
+            *adapted = training->adapted;
+        o.objective.adapted = *adapted;
+        o.seed = options->seed; /* the same batches for all */
+        o.online = false;
+        status = hs_evaluate(s, target, proposal, &o, JUDGING_BATCHES, &e);
+    }
+    r->loss[k] = status || !isfinite(e.loss) ? (double)INFINITY : e.loss;
+    r->loss_error[k] = e.loss_error;
+    r->alpha[k] = e.alpha;
+    if (status == HS_ENONFINITE)
+        hs_session_clear(s); /* this try is lost, the others are not */
+    return !status || status == HS_ENONFINITE;
+}
+
+hs_proposal *hs_train_restarts(hs_session *s, const hs_target *target, hs_proposal_maker make,
+                               void *context, size_t tries, const hs_train_options *options,
+                               hs_restarts *report)
+{
+    hs_restarts unwanted;
+    hs_restarts *r = report ? report : &unwanted;
+    hs_proposal *best = NULL;
+    double adapted = options->objective.adapted;
+    memset(r, 0, sizeof *r);
+    if (hs_session_status(s))
+        return NULL;
+    if (tries == 0 || tries > HS_MOST_RESTARTS || !make) {
+        hs_session_fail(s, HS_EINVAL, "restarts: there must be 1 to %d tries, and a way to make them",
+                        (int)HS_MOST_RESTARTS);
+        return NULL;
+    }
+    for (size_t k = 0; k < tries; k++) {
+        hs_proposal *proposal = make(s, k, context);
+        hs_training training;
+        if (!proposal) {
+            hs_session_fail(s, HS_EINVAL, "restarts: try %zu has no proposal", k);
+            return NULL;
+        }
+        if (!one_try(s, target, proposal, k, options, r, &training, &adapted))
+            return NULL;
+        r->tries = k + 1;
+        if (isfinite(r->loss[k]) && (!best || r->loss[k] < r->loss[r->best])) {
+            best = proposal;
+            r->best = k;
+            r->training = training;
+        }
+        if (training.stopped)
+            break;
+    }
+    if (!best)
+        hs_session_fail(s, HS_ENONFINITE, "restarts: none of %zu tries stayed finite", r->tries);
+    return best;
+}
