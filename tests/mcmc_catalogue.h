@@ -158,7 +158,7 @@ MT_MAYBE hs_proposal *mk_kernels_nested(hs_session *s, const hs_target *t)
 }
 MT_MAYBE hs_proposal *mk_hmc(hs_session *s, const hs_target *t)
 {
-    return hs_hmc(s, t, &(hs_hmc_options){ .leapfrogs = 3, .step = 0.35,
+    return hs_hmc(s, t, &(hs_hmc_options){ .leapfrogs = 3, .step = 0.2,
                                            .scale = mt_scale_values });
 }
 MT_MAYBE hs_proposal *mk_hmc_kernels(hs_session *s, const hs_target *t)
