@@ -7,7 +7,8 @@
  *     printf("worst relative error %g\n", report.worst);
  *
  * First order compares the gradient, second order the gradient of (gradient . v) for random v.
- * Differences are of fourth order with a step near 1e-3, good to about 1e-10 on smooth functions.
+ * Differences are of fourth order with steps of 1e-3, good to about 1e-10 on smooth functions, and
+ * where those do not agree, of 1e-4 and 1e-5.
  * Draws on the tape are the same in all evaluations.
  */
 #ifndef HASTINGS_AUTOGRAD_CHECK_H
