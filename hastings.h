@@ -42,4 +42,8 @@
 #include <hastings/mcmc/transition.h>
 #include <hastings/mcmc/tune.h>
 
+#include <hastings/objectives/fit.h>
+#include <hastings/objectives/objectives.h>
+#include <hastings/objectives/reference.h>
+
 #endif

@@ -82,14 +82,14 @@ static hs_status compare(checker *c, hs_var y, const hs_var *gradient, int order
         for (size_t k = 0; !status && k < c->count[i]; k++) {
             /* Steep functions want short steps, flat ones long: the step that agrees better counts.
              * A gradient that is wrong agrees with none. */
-            double error = INFINITY, expected = 0;
+            double error = (double)INFINITY, expected = 0;
             for (double step = 1e-3; !status && step > 1e-6 && error > 1e-8; step /= 10) {
                 double slope;
                 status = difference(c, plan, total, &c->data[i][k], step, &slope);
                 const double scale = fmax(fmax(fabs(slope), fabs(found[k])), 1e-3 * largest);
                 const double off = fabs(found[k] - slope) / fmax(fmax(scale, floor), 1e-9);
                 if (off < error || step == 1e-3) {
-                    error = isnan(off) ? INFINITY : off;
+                    error = isnan(off) ? (double)INFINITY : off;
                     expected = slope;
                 }
             }

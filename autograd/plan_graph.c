@@ -91,6 +91,12 @@ static int32_t add_constant(hs_plan *plan, node_table *table, double number, int
     return find_or_append(plan, table, &node);
 }
 
+static int32_t constant_or_none(hs_plan *plan, node_table *table, double number, int32_t tape_id)
+{
+    const int32_t id = add_constant(plan, table, number, tape_id);
+    return id < 0 ? -2 : id;
+}
+
 static bool is_constant(const hs_plan *plan, int32_t id, double number)
 {
     return plan->node[id].op == OP_constant && plan->node[id].number == number;
@@ -117,7 +123,8 @@ static bool fold(op_code op, double a, double b, double *result)
     }
 }
 
-/* An existing node that has the value of `node`, or -1. May rewrite `node` into a simpler one. */
+/* An existing node that has the value of `node`; -1 if there is none, -2 without memory. May rewrite
+ * `node` into a simpler one. */
 static int32_t simplify(hs_plan *plan, node_table *table, plan_node *node)
 {
     int32_t *in = node->input;
@@ -131,7 +138,7 @@ static int32_t simplify(hs_plan *plan, node_table *table, plan_node *node)
         if (node->count == 1 && node->shape.rank == 0 && node->extent == HS_SHARED &&
             a->op == OP_constant && b->op == OP_constant && node->inputs <= 2 &&
             fold(node->op, a->number, b->number, &number))
-            return add_constant(plan, table, number, node->tape_id);
+            return constant_or_none(plan, table, number, node->tape_id);
         if ((node->op == OP_add || node->op == OP_mul) && in[0] > in[1]) {
             const int32_t swap = in[0];
             in[0] = in[1];
@@ -175,11 +182,11 @@ static int32_t simplify(hs_plan *plan, node_table *table, plan_node *node)
             in[0] = plan->node[in[0]].input[0];
         return stands_for(plan, in[0], node) ? in[0] : -1;
     case OP_count:
-        return add_constant(plan, table,
-                            (double)plan->starts * (node->attributes->axis == HS_ROW
-                                                        ? (double)plan->rows_per_start
-                                                        : 1.0),
-                            node->tape_id);
+        return constant_or_none(plan, table,
+                                (double)plan->starts * (node->attributes->axis == HS_ROW
+                                                            ? (double)plan->rows_per_start
+                                                            : 1.0),
+                                node->tape_id);
     default:
         return -1;
     }
@@ -230,8 +237,8 @@ static int32_t add_node(hs_plan *plan, node_table *table, int32_t tape_id, const
     /* A traced plan keeps every node apart, so that the first bad one can be named. */
     if (!plan->trace || node.op == OP_count) {
         const int32_t other = simplify(plan, table, &node);
-        if (other >= 0)
-            return other;
+        if (other != -1)
+            return other < 0 ? -1 : other;
     }
     if (!stretch_inputs(plan, table, &node))
         return -1;

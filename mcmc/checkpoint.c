@@ -36,6 +36,7 @@ static hs_params *state_store(const checkpoint *c, hs_dtype dtype)
     hs_params_add(ps, "adapted", hs_dims(1), hs_init_values(c->adapted));
     if (c->kept) {
         add_integer(ps, "kept_step", *c->kept_step);
+        hs_params_add(ps, "kept_adapted", hs_dims(1), hs_init_values(c->kept_adapted));
         hs_params_add(ps, "kept", hs_dims(hs_params_size(c->params)), hs_init_values(c->kept));
     }
     if (c->chains) {
@@ -58,6 +59,7 @@ static void take_state(checkpoint *c, hs_params *ps, hs_dtype dtype)
     hs_param_get(hs_params_find(ps, "adapted"), c->adapted);
     if (c->kept) {
         *c->kept_step = get_integer(ps, "kept_step");
+        hs_param_get(hs_params_find(ps, "kept_adapted"), c->kept_adapted);
         hs_param_get(hs_params_find(ps, "kept"), c->kept);
     }
     const double *chains = c->chains ? hs_param_values(hs_params_find(ps, "chains")) : NULL;

@@ -1,5 +1,7 @@
 #include <hastings/mcmc/proposal.h>
 
+#include <string.h>
+
 #undef HS_HERE
 #define HS_HERE at
 
@@ -33,15 +35,22 @@ hs_proposal *hs_proposal_new(hs_session *s, const hs_proposal_spec *spec)
         p = hs_session_alloc(s, sizeof *p);
     }
     if (!p) {
-        if (spec->release)
+        if (spec->release && spec->self)
             spec->release(spec->self);
         return NULL;
     }
     *p = (hs_proposal){ s, *spec };
-    p->spec.name = name;
+    char *copy = hs_session_alloc(s, strlen(name) + 1);
+    if (!copy) {
+        if (spec->release && spec->self)
+            spec->release(spec->self);
+        return NULL;
+    }
+    strcpy(copy, name);
+    p->spec.name = copy;
     p->spec.normals = spec->normals ? spec->normals : spec->dim;
     p->spec.ways = spec->moves ? spec->ways : 1;
-    if (spec->release && !hs_session_own(s, spec->self, spec->release))
+    if (spec->release && spec->self && !hs_session_own(s, spec->self, spec->release))
         return NULL;
     return p;
 }

@@ -53,8 +53,8 @@ static hs_var log_density(void *self, hs_var y, hs_var x)
 
 /* Sets a relu network to x -> slope x + offset: its first hidden layer holds the positive and the
  * negative part of x, the others pass them on. All weights get noise, so that the rest of the network
- * can be trained away from zero. */
-static void set_affine(const hs_mlp *net, size_t dim, size_t width, double slope,
+ * can be trained away from zero. False without memory. */
+static bool set_affine(const hs_mlp *net, size_t dim, size_t width, double slope,
                        const double *offset, double noise, uint64_t seed, uint32_t stream)
 {
     for (size_t l = 0; l <= net->depth; l++) {
@@ -85,9 +85,13 @@ static void set_affine(const hs_mlp *net, size_t dim, size_t width, double slope
             hs_param_set(layer.weight, w);
             hs_param_set(layer.bias, b);
         }
+        const bool ok = w && b;
         hs_free(w);
         hs_free(b);
+        if (!ok)
+            return false;
     }
+    return true;
 }
 
 /* slope[k] and offsets for mu_l, sigma_l, mu_d, sigma_d in the order of hs_multi_scheme(). */
@@ -133,11 +137,14 @@ static bool set_scheme(hs_session *s, const multi_scheme *m, const hs_multi_sche
         }
     }
     const hs_mlp *net[4] = { &m->mu_l, &m->sigma_l, &m->mu_d, &m->sigma_d };
-    for (uint32_t k = 0; k < 4; k++)
-        set_affine(net[k], d, width, slope[k], offset + k * d, noise,
-                   hs_session_seed(s) + o->replica, 32000 + k);
+    bool ok = true;
+    for (uint32_t k = 0; k < 4 && ok; k++)
+        ok = set_affine(net[k], d, width, slope[k], offset + k * d, noise,
+                        hs_session_seed(s) + o->replica, 32000 + k);
     hs_free(offset);
-    return true;
+    if (!ok)
+        hs_session_fail(s, HS_ENOMEM, "out of memory");
+    return ok;
 }
 
 /* ---- Making it ------------------------------------------------------------------------------ */

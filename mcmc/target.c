@@ -1,7 +1,7 @@
 #include <hastings/mcmc/parts_internal.h>
 #include <hastings/mcmc/target.h>
 
-#include <math.h>
+#include <string.h>
 
 #include <hastings/tensor/memory.h>
 
@@ -28,13 +28,20 @@ hs_target *hs_target_new(hs_session *s, const hs_target_spec *spec)
     else
         t = hs_session_alloc(s, sizeof *t);
     if (!t) {
-        if (spec->release)
+        if (spec->release && spec->self)
             spec->release(spec->self);
         return NULL;
     }
     *t = (hs_target){ s, *spec };
-    t->spec.name = name;
-    if (spec->release && !hs_session_own(s, spec->self, spec->release))
+    char *copy = hs_session_alloc(s, strlen(name) + 1);
+    if (!copy) {
+        if (spec->release && spec->self)
+            spec->release(spec->self);
+        return NULL;
+    }
+    strcpy(copy, name);
+    t->spec.name = copy;
+    if (spec->release && spec->self && !hs_session_own(s, spec->self, spec->release))
         return NULL;
     return t;
 }

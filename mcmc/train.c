@@ -167,6 +167,7 @@ typedef struct {
     hs_params *params;
     double *kept; /* parameters to roll back to */
     uint64_t step, kept_step;
+    double kept_adapted;
     uint64_t seed; /* differs from the options' after a roll-back */
     hs_training *result;
     double begin;
@@ -188,6 +189,7 @@ static void keep_parameters(trainer *t)
     if (t->kept)
         hs_params_get(t->params, t->kept);
     t->kept_step = t->step;
+    t->kept_adapted = t->batch.adapted_now;
 }
 
 /* Runs the failed step again, unfused, to name the first number that is not finite. */
@@ -231,6 +233,7 @@ static bool roll_back(trainer *t)
     hs_optimizer_free(t->optimizer);
     t->optimizer = new_optimizer(t);
     t->step = t->kept_step;
+    t->batch.adapted_now = t->kept_adapted;
     t->seed += 0x9e3779b97f4a7c15u;
     return true;
 }
@@ -354,8 +357,8 @@ hs_status hs_train(hs_session *s, const hs_target *target, const hs_proposal *pr
     bool ok = open_trainer(&t, target, proposal);
     checkpoint c = { &t.step, &t.seed, &t.batch.adapted_now, t.params, t.optimizer,
                      t.options.online ? t.chains.state : NULL,
-                     t.options.online ? t.options.starts * t.batch.dim : 0, &t.kept_step, t.kept,
-                     "" };
+                     t.options.online ? t.options.starts * t.batch.dim : 0, &t.kept_step, &t.kept_adapted,
+                     t.kept, "" };
     if (ok && t.options.checkpoint)
         ok = checkpoint_read(s, t.options.checkpoint, &c);
     while (ok && t.step < t.options.steps && !t.result->stopped) {
@@ -380,11 +383,22 @@ hs_status hs_train(hs_session *s, const hs_target *target, const hs_proposal *pr
 
 /* ---- Evaluation ----------------------------------------------------------------------------- */
 
-static void mean_and_error(double sum, double squares, size_t n, double *mean, double *error)
+/* Running mean and sum of squared deviations (Welford 1962). */
+typedef struct {
+    double n, mean, squares;
+} moments;
+
+static void moments_add(moments *m, double x)
 {
-    *mean = sum / (double)n;
-    const double variance = squares / (double)n - *mean * *mean;
-    *error = n > 1 ? sqrt(fmax(variance, 0) / (double)(n - 1)) : (double)NAN;
+    const double before = x - m->mean;
+    m->n += 1;
+    m->mean += before / m->n;
+    m->squares += before * (x - m->mean);
+}
+
+static double moments_error(const moments *m)
+{
+    return m->n > 1 ? sqrt(m->squares / (m->n - 1) / m->n) : (double)NAN;
 }
 
 hs_status hs_evaluate(hs_session *s, const hs_target *target, const hs_proposal *proposal,
@@ -399,23 +413,19 @@ hs_status hs_evaluate(hs_session *s, const hs_target *target, const hs_proposal 
         return hs_session_fail(s, HS_EINVAL, "an evaluation needs at least one batch");
     if (!batch_open(&b, s, target, proposal, &o, false, false))
         return hs_session_status(s);
-    double sum[3] = { 0, 0, 0 }, squares[3] = { 0, 0, 0 };
+    moments m[3] = { { 0, 0, 0 } };
     for (size_t i = 0; i < batches; i++) {
         /* Beyond all steps of a training, so that the draws are new. */
         const uint64_t step = ((uint64_t)1 << 40) + i;
         batch_pick(&b, o.seed, step);
         if (!batch_run(&b, o.seed, step))
             break;
-        const double value[3] = { hs_plan_scalar(b.plan, b.loss), hs_plan_scalar(b.plan, b.alpha),
-                                  hs_plan_scalar(b.plan, b.jump) };
-        for (int k = 0; k < 3; k++) {
-            sum[k] += value[k];
-            squares[k] += value[k] * value[k];
-        }
+        moments_add(&m[0], hs_plan_scalar(b.plan, b.loss));
+        moments_add(&m[1], hs_plan_scalar(b.plan, b.alpha));
+        moments_add(&m[2], hs_plan_scalar(b.plan, b.jump));
     }
-    mean_and_error(sum[0], squares[0], batches, &result->loss, &result->loss_error);
-    mean_and_error(sum[1], squares[1], batches, &result->alpha, &result->alpha_error);
-    mean_and_error(sum[2], squares[2], batches, &result->jump, &result->jump_error);
+    *result = (hs_evaluation){ m[0].mean, moments_error(&m[0]), m[1].mean, moments_error(&m[1]),
+                               m[2].mean, moments_error(&m[2]) };
     batch_close(&b);
     return hs_session_status(s);
 }

@@ -41,6 +41,7 @@ typedef struct {
     void *chains; /* states of persistent chains, or NULL */
     size_t numbers;
     uint64_t *kept_step; /* what a roll-back goes back to, if kept is not NULL */
+    double *kept_adapted;
     double *kept;
     char previous[CHECKPOINT_PATH]; /* the second file that is on disk, or "" */
 } checkpoint;
