@@ -176,12 +176,17 @@ typedef struct {
     uint64_t reported, curve_count, tail_count;
 } trainer;
 
-static hs_optimizer *new_optimizer(const trainer *t)
+/* A new optimiser; false after failing the session. */
+static bool renew_optimizer(trainer *t)
 {
     const hs_adam_options adam = { .schedule = t->options.schedule,
                                    .clip_norm = t->options.clip_norm,
                                    .threads = hs_session_threads(t->session) };
-    return hs_adam_new(t->params, &adam);
+    hs_optimizer_free(t->optimizer);
+    t->optimizer = hs_adam_new(t->params, &adam);
+    if (!t->optimizer)
+        hs_session_fail(t->session, HS_ENOMEM, "out of memory");
+    return t->optimizer != NULL;
 }
 
 static void keep_parameters(trainer *t)
@@ -230,12 +235,10 @@ static bool roll_back(trainer *t)
     }
     t->result->rolled_back++;
     hs_params_set(t->params, t->kept);
-    hs_optimizer_free(t->optimizer);
-    t->optimizer = new_optimizer(t);
     t->step = t->kept_step;
     t->batch.adapted_now = t->kept_adapted;
     t->seed += 0x9e3779b97f4a7c15u;
-    return true;
+    return renew_optimizer(t);
 }
 
 static void note(trainer *t, double loss, double alpha)
@@ -317,9 +320,8 @@ static bool open_trainer(trainer *t, const hs_target *target, const hs_proposal 
                         hs_proposal_name(proposal));
         return false;
     }
-    if (!batch_open(&t->batch, s, target, proposal, o, true, false))
+    if (!batch_open(&t->batch, s, target, proposal, o, true, false) || !renew_optimizer(t))
         return false;
-    t->optimizer = new_optimizer(t);
     t->seed = o->seed;
     if (o->roll_backs) {
         t->kept = hs_alloc(hs_params_size(t->params) * sizeof(double));

@@ -19,7 +19,11 @@ enum { DRAW_STREAM = 0, NOISE_STREAM = HS_DRAW_STREAMS };
 
 static hs_param step_of(const hs_reference *r)
 {
-    return r->step.store ? r->step : hs_params_find(hs_proposal_params(r->proposal), "step");
+    if (r->step.store)
+        return r->step;
+    const hs_param named = hs_params_find(hs_proposal_params(r->proposal),
+                                          r->log_step ? "log_step" : "step");
+    return named.index >= 0 ? named : hs_params_find(hs_proposal_params(r->proposal), "step");
 }
 
 const char *reference_name(const hs_reference *r)
