@@ -10,10 +10,10 @@
 typedef struct {
     const hs_var *wrt;
     size_t n, checked;
-    double **data;  /* copies of the values, moved one element at a time */
-    size_t *count;  /* numbers in each */
-    double **v;     /* directions, of the same sizes */
-    hs_var *along;  /* inputs that hold the directions */
+    double **data; /* copies of the values, moved one element at a time */
+    size_t *count; /* numbers in each */
+    double **v;    /* directions, of the same sizes */
+    hs_var *along; /* inputs that hold the directions */
     hs_run run;
     hs_plan_options batch;
 } checker;
@@ -123,8 +123,8 @@ static hs_status check_orders(checker *c, hs_var y, int order, hs_gradcheck_repo
     if (!gradient)
         return HS_ENOMEM;
     for (size_t i = 0; i < c->n; i++)
-        c->along[i] = hs_input_at(tape, "direction", hs_var_extent(c->wrt[i]),
-                                  hs_var_shape(c->wrt[i]), at);
+        c->along[i] =
+            hs_input_at(tape, "direction", hs_var_extent(c->wrt[i]), hs_var_shape(c->wrt[i]), at);
     hs_grad_at(y, c->wrt, c->checked, gradient, at);
     hs_status status = hs_tape_status(tape);
     if (!status)
@@ -157,10 +157,13 @@ hs_status hs_gradcheck(hs_var y, const hs_var *wrt, const double *const *values,
         hs_tape_fail(y.tape, HS_EDTYPE, "hs_gradcheck", "gradients are checked in f64, not in f32");
         return HS_EDTYPE;
     }
-    checker c = { .wrt = wrt, .n = n, .checked = n - options->held, .run = { .seed = options->seed } };
+    checker c = {
+        .wrt = wrt, .n = n, .checked = n - options->held, .run = { .seed = options->seed }
+    };
     c.batch = (hs_plan_options){ .starts = options->starts,
                                  .rows_per_start = options->rows_per_start,
-                                 .shard_starts = options->shard_starts, .threads = 1 };
+                                 .shard_starts = options->shard_starts,
+                                 .threads = 1 };
     c.data = hs_alloc_zero(n, sizeof *c.data);
     c.v = hs_alloc_zero(n, sizeof *c.v);
     c.count = hs_alloc_zero(n, sizeof *c.count);

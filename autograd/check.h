@@ -17,30 +17,30 @@
 #include <hastings/autograd/tape.h>
 
 typedef struct {
-    int order;             /**< 1 (also for 0): first order; 2: first and second */
-    size_t starts;         /**< batch, as in hs_plan_options */
+    int order;     /**< 1 (also for 0): first order; 2: first and second */
+    size_t starts; /**< batch, as in hs_plan_options */
     size_t rows_per_start;
     size_t shard_starts;
-    size_t held;           /**< the last so many inputs are only fed, not checked */
-    uint64_t seed;         /**< of draws on the tape, and of v */
+    size_t held;   /**< the last so many inputs are only fed, not checked */
+    uint64_t seed; /**< of draws on the tape, and of v */
 } hs_gradcheck_options;
 
 typedef struct {
-    double worst;      /**< the largest relative error: |found - expected| over the largest of the
+    double worst; /**< the largest relative error: |found - expected| over the largest of the
                             two, a thousandth of the largest gradient, and a millionth of |y|,
                             below which differences are lost in rounding */
-    int order;         /**< where it was: order, which wrt, which element of its data */
+    int order;    /**< where it was: order, which wrt, which element of its data */
     size_t wrt;
     size_t element;
-    double found;      /**< recorded gradient */
-    double expected;   /**< differences */
+    double found;    /**< recorded gradient */
+    double expected; /**< differences */
 } hs_gradcheck_report;
 
 /** Checks the gradients of y (one element, summed over its batch) with respect to n inputs or bound
  *  values, at values[i] (laid out as for hs_plan_set). They must be all the inputs that y needs. The
  *  tape must be of HS_F64; it grows by the gradients. Options may be NULL. */
 hs_status hs_gradcheck(hs_var y, const hs_var *wrt, const double *const *values, size_t n,
-                       const hs_gradcheck_options *options, hs_gradcheck_report *report)
-    HS_MUST_CHECK;
+                       const hs_gradcheck_options *options,
+                       hs_gradcheck_report *report) HS_MUST_CHECK;
 
 #endif

@@ -12,7 +12,11 @@ HS_INLINE vec v_sign(vec a)
 
 /* An operand is loaded in every turn, or once if it is the same number everywhere. */
 #define LOAD(x, scalar) ((scalar) ? x##0 : v_loadu(x##_ + i))
-#define BROADCAST(x) const vec x##0 = x##_ ? v_set1(x##_[0]) : (vec){ 0 }
+#define BROADCAST(x)                                                                               \
+    const vec x##0 = x##_ ? v_set1(x##_[0]) : (vec)                                                \
+    {                                                                                              \
+        0                                                                                          \
+    }
 
 #define BEGIN(name)                                                                                \
     static void name##_loop(size_t count, void *out_, const void *a_v, const void *b_v,            \
@@ -77,8 +81,8 @@ extern const elementwise_kernels HS_KERNEL(elementwise);
 const elementwise_kernels HS_KERNEL(elementwise) = {
     .lanes = LANES,
     .op = {
-#define HS_UNARY(name, domain, kernel, ga, doc) [OP_##name] = name##_loop,
-#define HS_BINARY(name, domain, kernel, ga, gb, doc) [OP_##name] = name##_loop,
+#define HS_UNARY(name, domain, kernel, ga, doc)           [OP_##name] = name##_loop,
+#define HS_BINARY(name, domain, kernel, ga, gb, doc)      [OP_##name] = name##_loop,
 #define HS_TERNARY(name, domain, kernel, ga, gb, gc, doc) [OP_##name] = name##_loop,
 #include <hastings/autograd/ops.def>
     },

@@ -22,7 +22,8 @@ static hs_var elementwise(op_code op, const hs_var *x, int n, const op_attribute
             char a[VAR_TEXT], b[VAR_TEXT], so_far[HS_SHAPE_TEXT];
             hs_shape unused;
             int k = 0;
-            while (k < i && hs_shape_broadcast(&node_of(x[k])->shape, &node_of(x[i])->shape, &unused))
+            while (k < i &&
+                   hs_shape_broadcast(&node_of(x[k])->shape, &node_of(x[i])->shape, &unused))
                 k++;
             return hs_tape_fail(x[0].tape, HS_ESHAPE, at,
                                 "%s: %s and %s do not broadcast: from the last axis on, lengths "
@@ -36,22 +37,22 @@ static hs_var elementwise(op_code op, const hs_var *x, int n, const op_attribute
     return tape_append(x[0].tape, op, extent, shape, x, n, attributes, at);
 }
 
-#define UNARY(name)                                                                                \
+#define HS_UNARY(name, domain, kernel, ga, doc)                                                    \
     hs_var hs_##name##_at(hs_var x, const char *at)                                                \
     {                                                                                              \
         return elementwise(OP_##name, &x, 1, NULL, at);                                            \
     }
-#define BINARY(name)                                                                               \
+#define HS_BINARY(name, domain, kernel, ga, gb, doc)                                               \
     hs_var hs_##name##_at(hs_var x, hs_var y, const char *at)                                      \
     {                                                                                              \
         return elementwise(OP_##name, (hs_var[]){ x, y }, 2, NULL, at);                            \
     }
-
-UNARY(copy) UNARY(neg) UNARY(abs) UNARY(sign) UNARY(square) UNARY(recip) UNARY(sqrt) UNARY(exp) UNARY(expm1)
-UNARY(log) UNARY(log1p) UNARY(sin) UNARY(cos) UNARY(tanh) UNARY(sigmoid) UNARY(softplus)
-UNARY(relu) UNARY(gelu) UNARY(erf) UNARY(lgamma)
-BINARY(add) BINARY(sub) BINARY(mul) BINARY(div) BINARY(pow) BINARY(max) BINARY(min) BINARY(lt)
-BINARY(le) BINARY(gt) BINARY(ge) BINARY(eq) BINARY(ne) BINARY(gate)
+/* The others have functions of their own below. */
+#define HS_LEAF(name, doc)
+#define HS_ORDERED(name, domain, kernel, ga, doc)
+#define HS_TERNARY(name, domain, kernel, ga, gb, gc, doc)
+#define HS_OP(name, rule, example, doc)
+#include <hastings/autograd/ops.def>
 
 hs_var hs_select_at(hs_var condition, hs_var y, hs_var z, const char *at)
 {
@@ -248,8 +249,8 @@ hs_var hs_mean_at(hs_var x, int axis, const char *at)
     hs_var sum = hs_sum(x, axis);
     if (!hs_var_ok(sum))
         return sum;
-    const double ratio = (double)hs_shape_count(&node_of(x)->shape) /
-                         (double)hs_shape_count(&node_of(sum)->shape);
+    const double ratio =
+        (double)hs_shape_count(&node_of(x)->shape) / (double)hs_shape_count(&node_of(sum)->shape);
     return hs_scale(sum, 1 / ratio);
 }
 
@@ -313,8 +314,8 @@ hs_var hs_mean_rows_at(hs_var x, const char *at)
         return x;
     op_attributes attributes = attributes_none();
     attributes.axis = (int)extent; /* which count */
-    hs_var count = tape_append(x.tape, OP_count, HS_SHARED, hs_scalar_shape(), NULL, 0,
-                               &attributes, at);
+    hs_var count =
+        tape_append(x.tape, OP_count, HS_SHARED, hs_scalar_shape(), NULL, 0, &attributes, at);
     return hs_div(hs_sum_rows(x), count);
 }
 
@@ -435,8 +436,8 @@ hs_var hs_concat_at(const hs_var *xs, size_t n, int axis, const char *at)
         if (!hs_shape_equal(&shape, &other)) {
             char a[VAR_TEXT], b[VAR_TEXT];
             return hs_tape_fail(xs[0].tape, HS_ESHAPE, at,
-                                "concat: %s and %s differ in more than axis %d",
-                                var_text(xs[0], a), var_text(xs[i], b), axis);
+                                "concat: %s and %s differ in more than axis %d", var_text(xs[0], a),
+                                var_text(xs[i], b), axis);
         }
         if (shape.dim[axis] > (size_t)-1 - length)
             return hs_tape_fail(xs[0].tape, HS_EOVERFLOW, at,

@@ -26,13 +26,13 @@
 typedef struct hs_plan hs_plan;
 
 typedef struct {
-    size_t starts;          /**< start points in the batch; 0 means 1 */
-    size_t rows_per_start;  /**< proposals of each; 0 means 1 */
-    int threads;            /**< 0: hs_threads_default(), or 1 if a run is too short to share */
-    size_t shard_starts;    /**< start points in a shard; 0: chosen from sizes, never from threads */
-    void *const *into;      /**< NULL, or per output NULL or the caller's memory for its value: an
+    size_t starts;         /**< start points in the batch; 0 means 1 */
+    size_t rows_per_start; /**< proposals of each; 0 means 1 */
+    int threads;           /**< 0: hs_threads_default(), or 1 if a run is too short to share */
+    size_t shard_starts;   /**< start points in a shard; 0: chosen from sizes, never from threads */
+    void *const *into;     /**< NULL, or per output NULL or the caller's memory for its value: an
                                  output of shared extent is then written there */
-    bool trace;             /**< keep every node apart, and look for the first non-finite value */
+    bool trace;            /**< keep every node apart, and look for the first non-finite value */
 } hs_plan_options;
 
 /** What varies from run to run. */
@@ -71,11 +71,11 @@ const char *hs_plan_error(const hs_plan *plan);
  *  plan with `trace`: */
 typedef struct {
     hs_var node;
-    const char *op;     /**< its op, its name (or ""), and where it was recorded */
+    const char *op; /**< its op, its name (or ""), and where it was recorded */
     const char *name;
     const char *at;
-    size_t row;         /**< start or row number; 0 for a shared value */
-    size_t coordinate;  /**< index into the value, flattened */
+    size_t row;        /**< start or row number; 0 for a shared value */
+    size_t coordinate; /**< index into the value, flattened */
     double value;
 } hs_nonfinite;
 
@@ -84,8 +84,8 @@ bool hs_plan_nonfinite(const hs_plan *plan, hs_nonfinite *found);
 
 /** Facts for tests, benchmarks and the curious. */
 typedef struct {
-    size_t nodes;           /**< nodes that the outputs need, before merging */
-    size_t steps;           /**< kernel calls of one shard and of the shared parts */
+    size_t nodes; /**< nodes that the outputs need, before merging */
+    size_t steps; /**< kernel calls of one shard and of the shared parts */
     size_t shards, shard_starts;
     size_t bytes_per_shard; /**< workspace of one thread */
     double flops;           /**< of the matrix products of one run */

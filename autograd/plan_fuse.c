@@ -68,12 +68,18 @@ static void mark_simple(hs_plan *plan)
 static hs_activation_kind activation_of(op_code op)
 {
     switch (op) {
-    case OP_relu: return HS_ACT_RELU;
-    case OP_tanh: return HS_ACT_TANH;
-    case OP_sigmoid: return HS_ACT_SIGMOID;
-    case OP_softplus: return HS_ACT_SOFTPLUS;
-    case OP_gelu: return HS_ACT_GELU;
-    default: return HS_ACT_NONE;
+    case OP_relu:
+        return HS_ACT_RELU;
+    case OP_tanh:
+        return HS_ACT_TANH;
+    case OP_sigmoid:
+        return HS_ACT_SIGMOID;
+    case OP_softplus:
+        return HS_ACT_SOFTPLUS;
+    case OP_gelu:
+        return HS_ACT_GELU;
+    default:
+        return HS_ACT_NONE;
     }
 }
 
@@ -141,8 +147,8 @@ static void fuse_products(hs_plan *plan, product_tail *tail)
             const int32_t other = node->inputs == 2 ? node->input[1 - i] : -1;
             const plan_node *o = other >= 0 ? &plan->node[other] : NULL;
             const bool fresh = t->act == HS_ACT_NONE && t->gate < 0;
-            const bool full = o && o->extent == node->extent &&
-                              hs_shape_equal(&o->shape, &node->shape);
+            const bool full =
+                o && o->extent == node->extent && hs_shape_equal(&o->shape, &node->shape);
             bool fits = false;
             if (node->op == OP_add && fresh && o->extent == HS_SHARED && o->count == node->count &&
                 t->bias < 0) {

@@ -113,13 +113,26 @@ static bool stands_for(const hs_plan *plan, int32_t id, const plan_node *node)
 static bool fold(op_code op, double a, double b, double *result)
 {
     switch (op) {
-    case OP_add: *result = a + b; return true;
-    case OP_sub: *result = a - b; return true;
-    case OP_mul: *result = a * b; return true;
-    case OP_div: *result = a / b; return true;
-    case OP_neg: *result = -a; return true;
-    case OP_square: *result = a * a; return true;
-    default: return false;
+    case OP_add:
+        *result = a + b;
+        return true;
+    case OP_sub:
+        *result = a - b;
+        return true;
+    case OP_mul:
+        *result = a * b;
+        return true;
+    case OP_div:
+        *result = a / b;
+        return true;
+    case OP_neg:
+        *result = -a;
+        return true;
+    case OP_square:
+        *result = a * a;
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -208,8 +221,12 @@ static bool stretch_inputs(hs_plan *plan, node_table *table, plan_node *node)
         if (!source)
             return false;
         *source = node->input[i];
-        const plan_node wide = { .op = OP_broadcast, .extent = node->extent, .shape = x->shape,
-                                 .count = x->count, .inputs = 1, .input = source,
+        const plan_node wide = { .op = OP_broadcast,
+                                 .extent = node->extent,
+                                 .shape = x->shape,
+                                 .count = x->count,
+                                 .inputs = 1,
+                                 .input = source,
                                  .tape_id = node->tape_id };
         if ((node->input[i] = find_or_append(plan, table, &wide)) < 0)
             return false;
@@ -220,9 +237,13 @@ static bool stretch_inputs(hs_plan *plan, node_table *table, plan_node *node)
 static int32_t add_node(hs_plan *plan, node_table *table, int32_t tape_id, const int32_t *map)
 {
     const tape_node *from = &plan->tape->node[tape_id];
-    plan_node node = { .op = from->op, .extent = from->extent, .shape = from->shape,
-                       .count = hs_shape_count(&from->shape), .inputs = from->inputs,
-                       .attributes = from->attributes, .tape_id = tape_id };
+    plan_node node = { .op = from->op,
+                       .extent = from->extent,
+                       .shape = from->shape,
+                       .count = hs_shape_count(&from->shape),
+                       .inputs = from->inputs,
+                       .attributes = from->attributes,
+                       .tape_id = tape_id };
     if (node.op == OP_constant) {
         const int32_t id = add_constant(plan, table, from->attributes->number, tape_id);
         return id;
@@ -302,9 +323,8 @@ static bool list_outsides(hs_plan *plan)
         if (node->op != OP_bound && node->op != OP_tensor && node->op != OP_input)
             continue;
         const op_attributes *a = node->attributes;
-        plan->outside[plan->outsides] =
-            (outside_value){ node->tape_id, a ? a->data : NULL, a ? a->base : NULL,
-                             a ? a->offset : 0 };
+        plan->outside[plan->outsides] = (outside_value){ node->tape_id, a ? a->data : NULL,
+                                                         a ? a->base : NULL, a ? a->offset : 0 };
         node->at = node->at_outside = (place){ IN_OUTSIDE, plan->outsides++, 0 };
     }
     return true;

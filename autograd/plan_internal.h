@@ -51,9 +51,9 @@ typedef struct {
     int inputs;
     int32_t *input;
     const op_attributes *attributes;
-    double number;   /* constants */
+    double number; /* constants */
     int32_t tape_id;
-    int32_t uses;    /* by other nodes */
+    int32_t uses; /* by other nodes */
     bool output;
     bool sums_batch; /* its value is complete only after all shards */
     plan_stage stage;
@@ -62,8 +62,8 @@ typedef struct {
     int32_t host;
     int32_t group_size;  /* nodes computed in the step of this one, itself included, */
     int32_t group_first; /* and the first of them */
-    int32_t product;    /* the matmul whose step computes this node, or -1 */
-    int32_t sum;        /* number of the sum over the batch, or -1 */
+    int32_t product;     /* the matmul whose step computes this node, or -1 */
+    int32_t sum;         /* number of the sum over the batch, or -1 */
     place at;
     place at_outside;    /* inputs of the batch: the caller's rows */
     int32_t first, last; /* positions in the order of steps between which the value is needed */
@@ -96,8 +96,8 @@ typedef struct {
 typedef struct {
     op_code op;
     int order;
-    int result;     /* register */
-    int source[3];  /* >= 0: register; < 0: operand -1 - source */
+    int result;    /* register */
+    int source[3]; /* >= 0: register; < 0: operand -1 - source */
     unsigned scalars;
 } program_step;
 
@@ -105,18 +105,18 @@ typedef struct {
  * is done with the result. The loops: over kept dimensions, blocks of the inner dimension (unless
  * that one is summed), summed dimensions, and the program. */
 typedef struct {
-    int dims[2];               /* number of kept and of summed outer dimensions */
+    int dims[2]; /* number of kept and of summed outer dimensions */
     size_t length[2][LOOP_DIMS];
-    size_t inner;              /* length of the innermost dimension, padding included */
-    bool inner_lanes;          /* the innermost dimension is the lanes of the batch */
-    hs_extent lanes_extent;    /* of the iteration, if inner_lanes */
+    size_t inner;           /* length of the innermost dimension, padding included */
+    bool inner_lanes;       /* the innermost dimension is the lanes of the batch */
+    hs_extent lanes_extent; /* of the iteration, if inner_lanes */
     bool inner_summed;
-    bool inner_starts;         /* sums the lanes of each start point apart */
+    bool inner_starts;            /* sums the lanes of each start point apart */
     size_t out_stride[LOOP_DIMS]; /* kept dimensions */
     int operands, steps, registers;
     program_operand *operand;
     program_step *step;
-    int result;                /* register or operand that holds the value: as program_step.source */
+    int result; /* register or operand that holds the value: as program_step.source */
 } program;
 
 struct plan_step {
@@ -128,11 +128,11 @@ struct plan_step {
     place out;
     place in[3];
     program *program;
-    size_t m, n, k;             /* matmul */
+    size_t m, n, k;              /* matmul */
     size_t outer, length, inner; /* ops along an axis: [outer][length][inner] */
     product_tail tail;
-    place tail_in[3];           /* bias, add, gate */
-    double flops;               /* per lane */
+    place tail_in[3]; /* bias, add, gate */
+    double flops;     /* per lane */
 };
 
 /* A sum over the batch: its place in the block that every bin has. */
@@ -145,14 +145,14 @@ typedef struct {
 typedef struct {
     hs_var var;
     int32_t node;
-    void *value;  /* [rows][count] */
+    void *value; /* [rows][count] */
     bool owned;
-    bool is_sum;  /* its total is written to `value` directly */
+    bool is_sum; /* its total is written to `value` directly */
 } plan_output;
 
 typedef struct {
-    int32_t tape_id;        /* of the leaf */
-    const void *data;       /* set by hs_plan_set(), or the tape's own */
+    int32_t tape_id;         /* of the leaf */
+    const void *data;        /* set by hs_plan_set(), or the tape's own */
     const void *const *base; /* bound: where to look, unless data is set */
     size_t offset;
 } outside_value;
@@ -196,8 +196,8 @@ struct hs_plan {
 
     char *workspace; /* threads x workspace_bytes */
     char *shared;
-    char *bin_sums;  /* of all bins but the first, which adds to the totals: sum_bytes each */
-    char *totals;    /* sums that have no other place */
+    char *bin_sums; /* of all bins but the first, which adds to the totals: sum_bytes each */
+    char *totals;   /* sums that have no other place */
     const void **outside_now;
 
     char error[512];
@@ -211,11 +211,11 @@ struct run_state {
     const hs_run *run;
     char *workspace;
     char *scratch;
-    char *bin;         /* this bin's sums; NULL: the totals themselves */
-    bool first_shard;  /* of the bin */
-    size_t first[3];   /* number of the first start, row of the shard: by extent */
-    size_t lanes[3];   /* true lanes: 1, starts, rows */
-    int threads;       /* to use inside a step */
+    char *bin;        /* this bin's sums; NULL: the totals themselves */
+    bool first_shard; /* of the bin */
+    size_t first[3];  /* number of the first start, row of the shard: by extent */
+    size_t lanes[3];  /* true lanes: 1, starts, rows */
+    int threads;      /* to use inside a step */
 };
 
 /* The address of a value in this run. */
@@ -252,7 +252,6 @@ size_t program_scratch(const hs_plan *plan, const program *p);
 bool plan_fail(hs_plan *plan, hs_status status, int32_t node, const char *format, ...)
     HS_PRINTF(4, 5);
 bool plan_no_memory(hs_plan *plan);
-
 
 /* True for a node that nothing needs any more. */
 static inline bool is_unused(const plan_node *node)

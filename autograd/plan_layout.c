@@ -163,7 +163,7 @@ static bool place_sums(hs_plan *plan)
 /* ---- The cut -------------------------------------------------------------------------------- */
 
 enum {
-    ROWS_WANTED = 256,          /* enough to fill the tiles of products */
+    ROWS_WANTED = 256, /* enough to fill the tiles of products */
     ROWS_LEAST = 64,
     CACHE_BYTES = 3 * 512 * 1024, /* of the second-level cache, for the values of a shard */
     MOST_BINS = 8,

@@ -199,15 +199,14 @@ static program *keep_program(maker *m, const plan_node *root, int result)
     p->inner_lanes = m->lanes && inner >= 0;
     p->lanes_extent = m->space->extent;
     p->inner_summed = inner >= 0 && nest->summed[inner];
-    p->inner_starts = p->inner_lanes && p->inner_summed && root->extent == HS_START &&
-                      plan->stride[HS_START] > 1;
+    p->inner_starts =
+        p->inner_lanes && p->inner_summed && root->extent == HS_START && plan->stride[HS_START] > 1;
     for (int k = 0; k < m->operands; k++) {
         const plan_node *node = &plan->node[m->operand_node[k]];
-        operand[k] = (program_operand){ .at = node->at, .mode = m->mode[k],
-                                        .repeat = plan->rows_per_start };
+        operand[k] =
+            (program_operand){ .at = node->at, .mode = m->mode[k], .repeat = plan->rows_per_start };
         if (!m->lanes)
-            operand[k].mode =
-                inner < 0 || nest->stride[k][inner] ? OPERAND_VECTOR : OPERAND_SCALAR;
+            operand[k].mode = inner < 0 || nest->stride[k][inner] ? OPERAND_VECTOR : OPERAND_SCALAR;
         else if (p->inner_lanes && nest->stride[k][inner] == 0 && operand[k].mode == OPERAND_VECTOR)
             operand[k].mode = OPERAND_SCALAR;
     }
@@ -301,8 +300,7 @@ bool program_make(hs_plan *plan, plan_step *step)
  * a sum for each start point. */
 size_t program_scratch(const hs_plan *plan, const program *p)
 {
-    return (size_t)(p->registers + 3 + p->operands) * BLOCK_BYTES +
-           (size_t)p->operands * HS_ALIGN +
+    return (size_t)(p->registers + 3 + p->operands) * BLOCK_BYTES + (size_t)p->operands * HS_ALIGN +
            (p->inner_starts ? hs_align_up(plan->shard_starts * sizeof(double)) : 0);
 }
 
@@ -336,8 +334,7 @@ static const char *run_steps(const runner *r, size_t n, const char *const *at, s
     }
     if (p->result < 0)
         return at[-1 - p->result];
-    return p->steps && result ? result
-                              : r->registers + (size_t)p->result * BLOCK_BYTES + offset;
+    return p->steps && result ? result : r->registers + (size_t)p->result * BLOCK_BYTES + offset;
 }
 
 /* Computes numbers first .. first+n-1 of the inner dimension. If `out` is given they are stored

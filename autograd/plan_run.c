@@ -27,8 +27,7 @@ static bool set_batch(hs_plan *plan, const hs_plan_options *options)
 /* Number of values of an extent in the batch. */
 static size_t batch_count(const hs_plan *plan, hs_extent extent)
 {
-    return extent == HS_SHARED ? 1
-                               : plan->starts * (extent == HS_ROW ? plan->rows_per_start : 1);
+    return extent == HS_SHARED ? 1 : plan->starts * (extent == HS_ROW ? plan->rows_per_start : 1);
 }
 
 static bool allocate_outputs(hs_plan *plan, void *const *into)
@@ -232,9 +231,13 @@ static void inspect(hs_plan *plan, const run_state *state, int32_t id, place at)
             const tape_node *where = &plan->tape->node[node->tape_id];
             plan->found = true;
             plan->nonfinite = (hs_nonfinite){
-                .node = { plan->tape, node->tape_id }, .op = op_table[node->op].name,
-                .name = where->name ? where->name : "", .at = where->at,
-                .row = state->first[node->extent] + lane, .coordinate = i, .value = x,
+                .node = { plan->tape, node->tape_id },
+                .op = op_table[node->op].name,
+                .name = where->name ? where->name : "",
+                .at = where->at,
+                .row = state->first[node->extent] + lane,
+                .coordinate = i,
+                .value = x,
             };
             return;
         }
@@ -330,18 +333,18 @@ hs_status hs_plan_run(hs_plan *plan, const hs_run *run)
     plan->found = false;
     const uint64_t last_row = run->first_row + plan->starts * plan->rows_per_start;
     if (last_row > (uint64_t)UINT32_MAX + 1 || last_row < run->first_row || run->step >> 48) {
-        snprintf(plan->error, sizeof plan->error,
-                 "hs_plan_run: rows up to %llu in step %llu: rows are numbered below 2^32, and steps "
-                 "below 2^48",
-                 (unsigned long long)last_row, (unsigned long long)run->step);
+        snprintf(
+            plan->error, sizeof plan->error,
+            "hs_plan_run: rows up to %llu in step %llu: rows are numbered below 2^32, and steps "
+            "below 2^48",
+            (unsigned long long)last_row, (unsigned long long)run->step);
         return HS_EOVERFLOW;
     }
     if (!find_outsides(plan))
         return HS_EINVAL;
     const bool inside = plan->bins == 1; /* one bin: threads work inside of steps */
     run_request request = { plan, run, inside ? plan->threads : 1 };
-    run_state state = { .plan = plan, .run = run, .threads = plan->threads,
-                        .lanes = { 1, 0, 0 } };
+    run_state state = { .plan = plan, .run = run, .threads = plan->threads, .lanes = { 1, 0, 0 } };
     state.workspace = plan->workspace;
     state.scratch = plan->workspace + plan->scratch_offset;
     state.first_shard = true;
@@ -394,7 +397,8 @@ bool hs_plan_nonfinite(const hs_plan *plan, hs_nonfinite *found)
 
 hs_plan_facts hs_plan_describe(const hs_plan *plan)
 {
-    hs_plan_facts facts = { .nodes = plan->nodes_live, .shards = plan->shards,
+    hs_plan_facts facts = { .nodes = plan->nodes_live,
+                            .shards = plan->shards,
                             .shard_starts = plan->shard_starts,
                             .bytes_per_shard = plan->workspace_bytes };
     for (int stage = 0; stage < STAGE_COUNT; stage++)

@@ -56,22 +56,31 @@ static void run_layer(const plan_step *step, run_state *state)
     const hs_plan *plan = state->plan;
     const plan_node *product = &plan->node[plan->node[step->node].product];
     const hs_extent extent = product->extent;
-    const bool left = plan->node[product->input[0]].extent == HS_SHARED && product->shape.dim[1] == 1;
+    const bool left =
+        plan->node[product->input[0]].extent == HS_SHARED && product->shape.dim[1] == 1;
     const bool t = product->attributes->transpose[left ? 0 : 1];
     const size_t out = left ? step->m : step->n, in = step->k;
     /* w(o, k) is A(o, k), or B(k, o) for a row vector times B. */
     const bool by_out = left ? !t : t;
     const size_t stride = plan->stride[extent];
     const hs_product p = {
-        .out = out, .in = in, .lanes = product_lanes(state, extent),
+        .out = out,
+        .in = in,
+        .lanes = product_lanes(state, extent),
         .w = resolve(state, step->in[left ? 0 : 1]),
-        .w_out = by_out ? in : 1, .w_in = by_out ? 1 : out,
-        .x = resolve(state, step->in[left ? 1 : 0]), .x_stride = stride,
-        .y = resolve(state, step->out), .y_stride = stride,
+        .w_out = by_out ? in : 1,
+        .w_in = by_out ? 1 : out,
+        .x = resolve(state, step->in[left ? 1 : 0]),
+        .x_stride = stride,
+        .y = resolve(state, step->out),
+        .y_stride = stride,
         .bias = tail_value(step, state, 0, step->tail.bias),
-        .add = tail_value(step, state, 1, step->tail.add), .add_stride = stride,
-        .gate = tail_value(step, state, 2, step->tail.gate), .gate_stride = stride,
-        .act = step->tail.act, .threads = state->threads,
+        .add = tail_value(step, state, 1, step->tail.add),
+        .add_stride = stride,
+        .gate = tail_value(step, state, 2, step->tail.gate),
+        .gate_stride = stride,
+        .act = step->tail.act,
+        .threads = state->threads,
     };
     hs_product_run(plan->dtype, &p);
 }
@@ -84,10 +93,17 @@ static void run_wide_layer(const plan_step *step, run_state *state)
     const bool t = node->attributes->transpose[0];
     const size_t stride = plan->stride[node->extent] * step->n;
     const hs_product p = {
-        .out = step->m, .in = step->k, .lanes = stride,
-        .w = resolve(state, step->in[0]), .w_out = t ? 1 : step->k, .w_in = t ? step->m : 1,
-        .x = resolve(state, step->in[1]), .x_stride = stride,
-        .y = resolve(state, step->out), .y_stride = stride, .threads = state->threads,
+        .out = step->m,
+        .in = step->k,
+        .lanes = stride,
+        .w = resolve(state, step->in[0]),
+        .w_out = t ? 1 : step->k,
+        .w_in = t ? step->m : 1,
+        .x = resolve(state, step->in[1]),
+        .x_stride = stride,
+        .y = resolve(state, step->out),
+        .y_stride = stride,
+        .threads = state->threads,
     };
     hs_product_run(plan->dtype, &p);
 }
@@ -103,10 +119,17 @@ static void run_row_layers(const plan_step *step, run_state *state)
     char *y = resolve(state, step->out);
     for (size_t i = 0; i < step->m; i++) {
         const hs_product p = {
-            .out = step->n, .in = step->k, .lanes = product_lanes(state, node->extent),
-            .w = resolve(state, step->in[1]), .w_out = t ? step->k : 1, .w_in = t ? 1 : step->n,
-            .x = x + i * step->k * row, .x_stride = stride,
-            .y = y + i * step->n * row, .y_stride = stride, .threads = state->threads,
+            .out = step->n,
+            .in = step->k,
+            .lanes = product_lanes(state, node->extent),
+            .w = resolve(state, step->in[1]),
+            .w_out = t ? step->k : 1,
+            .w_in = t ? 1 : step->n,
+            .x = x + i * step->k * row,
+            .x_stride = stride,
+            .y = y + i * step->n * row,
+            .y_stride = stride,
+            .threads = state->threads,
         };
         hs_product_run(plan->dtype, &p);
     }
@@ -121,12 +144,22 @@ static void run_lane_product(const plan_step *step, run_state *state)
     const bool b_shared = plan->node[node->input[1]].extent == HS_SHARED;
     const size_t stride = plan->stride[node->extent];
     const hs_product_lane p = {
-        .out = step->m, .in = step->k, .n = step->n, .lanes = product_lanes(state, node->extent),
-        .a = resolve(state, step->in[0]), .a_out = t[0] ? 1 : step->k, .a_in = t[0] ? step->m : 1,
-        .a_stride = a_shared ? 1 : stride, .a_shared = a_shared,
-        .b = resolve(state, step->in[1]), .b_in = t[1] ? 1 : step->n, .b_n = t[1] ? step->k : 1,
-        .b_stride = b_shared ? 1 : stride, .b_shared = b_shared,
-        .y = resolve(state, step->out), .y_stride = stride,
+        .out = step->m,
+        .in = step->k,
+        .n = step->n,
+        .lanes = product_lanes(state, node->extent),
+        .a = resolve(state, step->in[0]),
+        .a_out = t[0] ? 1 : step->k,
+        .a_in = t[0] ? step->m : 1,
+        .a_stride = a_shared ? 1 : stride,
+        .a_shared = a_shared,
+        .b = resolve(state, step->in[1]),
+        .b_in = t[1] ? 1 : step->n,
+        .b_n = t[1] ? step->k : 1,
+        .b_stride = b_shared ? 1 : stride,
+        .b_shared = b_shared,
+        .y = resolve(state, step->out),
+        .y_stride = stride,
     };
     hs_product_lane_run(plan->dtype, &p);
 }
@@ -153,10 +186,16 @@ static void run_product_sum(const plan_step *step, run_state *state)
     bool add = !(step->first_in_sum && state->first_shard);
     for (size_t k = 0; k < step->k; k++) {
         const hs_product_sum p = {
-            .out = step->m, .in = step->n, .lanes = state->lanes[extent],
-            .dy = a + (t[0] ? k * step->m : k) * row, .dy_stride = (t[0] ? 1 : step->k) * stride,
-            .x = b + (t[1] ? k : k * step->n) * row, .x_stride = (t[1] ? step->k : 1) * stride,
-            .dw = resolve(state, step->out), .accumulate = add, .scratch = state->scratch,
+            .out = step->m,
+            .in = step->n,
+            .lanes = state->lanes[extent],
+            .dy = a + (t[0] ? k * step->m : k) * row,
+            .dy_stride = (t[0] ? 1 : step->k) * stride,
+            .x = b + (t[1] ? k : k * step->n) * row,
+            .x_stride = (t[1] ? step->k : 1) * stride,
+            .dw = resolve(state, step->out),
+            .accumulate = add,
+            .scratch = state->scratch,
             .threads = state->threads,
         };
         hs_product_sum_run(plan->dtype, &p);
@@ -198,10 +237,10 @@ static void make_product(hs_plan *plan, plan_step *step)
         /* The last shard may be shorter, and be computed in another way. */
         const size_t rows = batch == HS_ROW ? plan->rows_per_start : 1;
         const size_t short_starts = plan->starts - (plan->shards - 1) * plan->shard_starts;
-        need_scratch(plan, hs_product_sum_scratch(plan->dtype, step->m, step->n,
-                                                  plan->shard_starts * rows));
-        need_scratch(plan, hs_product_sum_scratch(plan->dtype, step->m, step->n,
-                                                  short_starts * rows));
+        need_scratch(
+            plan, hs_product_sum_scratch(plan->dtype, step->m, step->n, plan->shard_starts * rows));
+        need_scratch(plan,
+                     hs_product_sum_scratch(plan->dtype, step->m, step->n, short_starts * rows));
     } else if ((a->extent == HS_SHARED && step->n == 1) ||
                (b->extent == HS_SHARED && step->m == 1)) {
         step->run = run_layer;
@@ -257,8 +296,8 @@ static void run_slice(const plan_step *step, run_state *state)
     const char *x = resolve(state, step->in[0]);
     char *y = resolve(state, step->out);
     for (size_t o = 0; o < step->outer; o++)
-        memcpy(y + o * length * segment,
-               x + (o * step->length + node->attributes->first) * segment, length * segment);
+        memcpy(y + o * length * segment, x + (o * step->length + node->attributes->first) * segment,
+               length * segment);
 }
 
 static void run_pad(const plan_step *step, run_state *state)
@@ -458,9 +497,8 @@ static plan_step *append_step(hs_plan *plan, plan_stage stage, int32_t node)
 {
     if (plan->steps[stage] == plan->step_capacity[stage]) {
         const int32_t capacity = plan->step_capacity[stage] ? 2 * plan->step_capacity[stage] : 64;
-        plan_step *grown =
-            hs_grow(plan->step[stage], (size_t)plan->steps[stage] * sizeof *grown,
-                    (size_t)capacity * sizeof *grown);
+        plan_step *grown = hs_grow(plan->step[stage], (size_t)plan->steps[stage] * sizeof *grown,
+                                   (size_t)capacity * sizeof *grown);
         if (!grown)
             return NULL;
         plan->step[stage] = grown;

@@ -61,8 +61,7 @@ void hs_tape_print(const hs_tape *tape, FILE *out)
         fprintf(out, "%%%d = %s%s", (int)id, op_table[node->op].name, more);
         for (int i = 0; i < node->inputs; i++)
             fprintf(out, "%s%%%d", i ? ", " : " ", (int)node->input[i]);
-        fprintf(out, " : %s %s", hs_extent_name(node->extent),
-                hs_shape_text(&node->shape, shape));
+        fprintf(out, " : %s %s", hs_extent_name(node->extent), hs_shape_text(&node->shape, shape));
         if (node->name)
             fprintf(out, "  \"%s\"", node->name);
         fprintf(out, "  # %s\n", node->at);
@@ -106,7 +105,8 @@ static void dot_node(int32_t id, const char *label, const tape_node *node, FILE 
 
 static void dot_open(const char *name, FILE *out)
 {
-    fprintf(out, "digraph %s {\n  node [shape=box, style=filled, fontname=\"sans-serif\"];\n", name);
+    fprintf(out, "digraph %s {\n  node [shape=box, style=filled, fontname=\"sans-serif\"];\n",
+            name);
 }
 
 void hs_tape_dot(const hs_tape *tape, FILE *out)

@@ -3,7 +3,7 @@
 
 /* Nodes of a gradient carry the place of the node that they differentiate. */
 #undef HS_HERE
-#define HS_HERE at
+#define HS_HERE           at
 
 #define HS_2_OVER_SQRT_PI 1.12837916709551257389615890312154517
 
@@ -39,9 +39,11 @@ static void matmul_rule(const rule_call *r)
     const hs_var x = input(r, 0), y = input(r, 1), g = r->g;
     const hs_extent ex = hs_var_extent(x), ey = hs_var_extent(y);
     if (r->needed[0])
-        r->gradient[0] = tx ? matmul_to(y, ty, g, true, ex, at) : matmul_to(g, false, y, !ty, ex, at);
+        r->gradient[0] =
+            tx ? matmul_to(y, ty, g, true, ex, at) : matmul_to(g, false, y, !ty, ex, at);
     if (r->needed[1])
-        r->gradient[1] = ty ? matmul_to(g, true, x, tx, ey, at) : matmul_to(x, !tx, g, false, ey, at);
+        r->gradient[1] =
+            ty ? matmul_to(g, true, x, tx, ey, at) : matmul_to(x, !tx, g, false, ey, at);
 }
 
 static void sum_to_rule(const rule_call *r)

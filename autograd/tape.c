@@ -4,7 +4,7 @@
 #include <string.h>
 
 const op_info op_table[OP_COUNT] = {
-#define HS_LEAF(name, doc) [OP_##name] = { #name, KIND_LEAF, 0, doc },
+#define HS_LEAF(name, doc)                      [OP_##name] = { #name, KIND_LEAF, 0, doc },
 #define HS_UNARY(name, domain, kernel, ga, doc) [OP_##name] = { #name, KIND_ELEMENTWISE, 1, doc },
 #define HS_BINARY(name, domain, kernel, ga, gb, doc)                                               \
     [OP_##name] = { #name, KIND_ELEMENTWISE, 2, doc },
@@ -159,8 +159,8 @@ static bool reserve_node(hs_tape *tape)
     if (tape->size < tape->capacity)
         return true;
     const int32_t capacity = tape->capacity ? tape->capacity * 2 : 64;
-    tape_node *grown = hs_grow(tape->node, (size_t)tape->size * sizeof *grown,
-                               (size_t)capacity * sizeof *grown);
+    tape_node *grown =
+        hs_grow(tape->node, (size_t)tape->size * sizeof *grown, (size_t)capacity * sizeof *grown);
     if (!grown)
         return false;
     tape->node = grown;
@@ -195,16 +195,20 @@ hs_var tape_append(hs_tape *tape, op_code op, hs_extent extent, hs_shape shape,
         return hs_tape_fail(tape, HS_EOVERFLOW, at, "%s: the tape is full (%d nodes)", name,
                             (int)MAX_TAPE);
     int32_t *input = n ? hs_arena_alloc(&tape->arena, (size_t)n * sizeof *input) : NULL;
-    op_attributes *kept =
-        attributes ? hs_arena_alloc(&tape->arena, sizeof *attributes) : NULL;
+    op_attributes *kept = attributes ? hs_arena_alloc(&tape->arena, sizeof *attributes) : NULL;
     if ((n && !input) || (attributes && !kept) || !reserve_node(tape))
         return hs_tape_fail(tape, HS_ENOMEM, at, "%s: out of memory", name);
     for (int i = 0; i < n; i++)
         input[i] = inputs[i].id;
     if (attributes)
         memcpy(kept, attributes, sizeof *kept);
-    tape->node[tape->size] = (tape_node){ .op = op, .extent = extent, .inputs = n, .input = input,
-                                          .shape = shape, .attributes = kept, .at = at };
+    tape->node[tape->size] = (tape_node){ .op = op,
+                                          .extent = extent,
+                                          .inputs = n,
+                                          .input = input,
+                                          .shape = shape,
+                                          .attributes = kept,
+                                          .at = at };
     return (hs_var){ tape, tape->size++ };
 }
 
@@ -227,10 +231,9 @@ hs_var hs_bound_at(hs_tape *tape, const char *name, hs_shape shape, const void *
             continue;
         if (!hs_shape_equal(&node->shape, &shape)) {
             char before[HS_SHAPE_TEXT], now[HS_SHAPE_TEXT];
-            return hs_tape_fail(tape, HS_ESHAPE, at,
-                                "bound: \"%s\" was recorded with shape %s, and now with %s",
-                                name ? name : "",
-                                hs_shape_text(&node->shape, before), hs_shape_text(&shape, now));
+            return hs_tape_fail(
+                tape, HS_ESHAPE, at, "bound: \"%s\" was recorded with shape %s, and now with %s",
+                name ? name : "", hs_shape_text(&node->shape, before), hs_shape_text(&shape, now));
         }
         return (hs_var){ tape, tape->bound[i] };
     }

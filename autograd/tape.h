@@ -50,8 +50,8 @@ const char *hs_extent_name(hs_extent extent);
  * macro that passes HS_HERE to `hs_f_at(..., at)`; code that records on behalf of its caller takes
  * an `at` of its own and passes it on. */
 #define HS_TEXT_(x) #x
-#define HS_TEXT(x) HS_TEXT_(x)
-#define HS_HERE __FILE__ ":" HS_TEXT(__LINE__)
+#define HS_TEXT(x)  HS_TEXT_(x)
+#define HS_HERE     __FILE__ ":" HS_TEXT(__LINE__)
 
 /** A new tape whose values are all of one number type; NULL if there is no memory. */
 hs_tape *hs_tape_new(hs_dtype dtype);

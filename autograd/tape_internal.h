@@ -7,11 +7,11 @@
 #include <hastings/tensor/memory.h>
 
 typedef enum {
-#define HS_LEAF(name, doc) OP_##name,
-#define HS_UNARY(name, domain, kernel, ga, doc) OP_##name,
-#define HS_BINARY(name, domain, kernel, ga, gb, doc) OP_##name,
+#define HS_LEAF(name, doc)                                OP_##name,
+#define HS_UNARY(name, domain, kernel, ga, doc)           OP_##name,
+#define HS_BINARY(name, domain, kernel, ga, gb, doc)      OP_##name,
 #define HS_TERNARY(name, domain, kernel, ga, gb, gc, doc) OP_##name,
-#define HS_OP(name, rule, example, doc) OP_##name,
+#define HS_OP(name, rule, example, doc)                   OP_##name,
 #include <hastings/autograd/ops.def>
 #undef HS_LEAF
 #undef HS_UNARY
@@ -35,17 +35,17 @@ extern const op_info op_table[OP_COUNT];
 /* What an op needs to know besides its inputs. Unused fields are zero, so that equal nodes have
  * equal bytes (attributes are cleared as a whole before they are filled). */
 typedef struct {
-    double number;            /* constant */
-    int axis;                 /* max_over, logsumexp, slice, pad, concat, gather, scatter */
-    int order;                /* polygamma */
+    double number; /* constant */
+    int axis;      /* max_over, logsumexp, slice, pad, concat, gather, scatter */
+    int order;     /* polygamma */
     int permutation[HS_MAX_RANK];
-    size_t first, end;        /* slice: first, end; pad: before, after */
-    const size_t *index;      /* gather, scatter: as long as the axis of the result (of the input) */
+    size_t first, end;   /* slice: first, end; pad: before, after */
+    const size_t *index; /* gather, scatter: as long as the axis of the result (of the input) */
     size_t index_count;
-    bool transpose[2];        /* matmul */
-    uint32_t stream;          /* normal, uniform */
-    const void *data;         /* tensor: values in the tape's dtype */
-    const void *const *base;  /* bound: where it is */
+    bool transpose[2];       /* matmul */
+    uint32_t stream;         /* normal, uniform */
+    const void *data;        /* tensor: values in the tape's dtype */
+    const void *const *base; /* bound: where it is */
     size_t offset;
     const hs_function *function;
 } op_attributes;

@@ -41,8 +41,7 @@ double median(double *samples, size_t n)
             a[k] = set1((type)k);                                                                  \
         const vector x = set1((type)0.999999), y = set1((type)1e-7);                               \
         for (long i = 0; i < turns; i++)                                                           \
-            _Pragma("GCC unroll 10") for (int k = 0; k < 10; k++) a[k] =                           \
-                multiply_add(a[k], x, y);                                                          \
+            _Pragma("GCC unroll 10") for (int k = 0; k < 10; k++) a[k] = multiply_add(a[k], x, y); \
         vector s = a[0];                                                                           \
         for (int k = 1; k < 10; k++)                                                               \
             s += a[k];                                                                             \

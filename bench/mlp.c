@@ -19,7 +19,7 @@ typedef struct {
 } shape;
 
 static const shape shapes[] = {
-    { 1, 6, 3, 1, 800 },     { 2, 16, 4, 2, 800 },      { 28, 84, 4, 28, 800 },
+    { 1, 6, 3, 1, 800 },     { 2, 16, 4, 2, 800 },     { 28, 84, 4, 28, 800 },
     { 42, 126, 4, 42, 800 }, { 785, 2355, 4, 785, 1 },
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes, MAX_ROUNDS = 50, MAX_LAYERS = 8 };
@@ -37,8 +37,9 @@ static bool network_open(network *n, const shape *s, hs_dtype dtype, int threads
 {
     n->ps = hs_params_new(dtype, 1);
     n->tape = hs_tape_new(dtype);
-    const hs_mlp net = hs_mlp_new(n->ps, &(hs_mlp_options){ .in = s->in, .out = s->out,
-                                                            .width = s->width, .depth = s->depth });
+    const hs_mlp net = hs_mlp_new(
+        n->ps,
+        &(hs_mlp_options){ .in = s->in, .out = s->out, .width = s->width, .depth = s->depth });
     hs_var x = hs_input(n->tape, "x", HS_ROW, hs_dims(s->in));
     hs_var loss = hs_mean_rows(hs_sum_last(hs_square(hs_mlp_apply(&net, x))));
     const hs_plan_options options = { .starts = s->rows, .threads = threads };
@@ -97,8 +98,7 @@ static bool products_open(products *p, const shape *s, hs_dtype dtype, const hs_
         ok = ok && p->value[l] && p->slope[l];
     }
     for (size_t l = 0; l < p->layers; l++) {
-        const size_t need =
-            hs_product_sum_scratch(dtype, p->size[l + 1], p->size[l], p->lanes);
+        const size_t need = hs_product_sum_scratch(dtype, p->size[l + 1], p->size[l], p->lanes);
         p->weight[l] = hs_alloc_zero(p->size[l] * p->size[l + 1], e);
         p->dw[l] = hs_alloc_zero(p->size[l] * p->size[l + 1], e);
         scratch = need > scratch ? need : scratch;
@@ -113,27 +113,38 @@ static void products_run(void *context)
     const products *p = context;
     for (size_t shard = 0; shard < p->shards; shard++) {
         for (size_t l = 0; l < p->layers; l++)
-            hs_product_run(p->dtype,
-                           &(hs_product){ .out = p->size[l + 1], .in = p->size[l],
-                                          .lanes = p->lanes, .w = p->weight[l],
-                                          .w_out = p->size[l], .w_in = 1, .x = p->value[l],
-                                          .x_stride = p->stride, .y = p->value[l + 1],
-                                          .y_stride = p->stride });
+            hs_product_run(p->dtype, &(hs_product){ .out = p->size[l + 1],
+                                                    .in = p->size[l],
+                                                    .lanes = p->lanes,
+                                                    .w = p->weight[l],
+                                                    .w_out = p->size[l],
+                                                    .w_in = 1,
+                                                    .x = p->value[l],
+                                                    .x_stride = p->stride,
+                                                    .y = p->value[l + 1],
+                                                    .y_stride = p->stride });
         for (size_t l = p->layers; l-- > 0;) {
-            hs_product_sum_run(p->dtype,
-                               &(hs_product_sum){ .out = p->size[l + 1], .in = p->size[l],
-                                                  .lanes = p->lanes, .dy = p->slope[l + 1],
-                                                  .dy_stride = p->stride, .x = p->value[l],
-                                                  .x_stride = p->stride, .dw = p->dw[l],
-                                                  .accumulate = shard > 0,
-                                                  .scratch = p->scratch });
+            hs_product_sum_run(p->dtype, &(hs_product_sum){ .out = p->size[l + 1],
+                                                            .in = p->size[l],
+                                                            .lanes = p->lanes,
+                                                            .dy = p->slope[l + 1],
+                                                            .dy_stride = p->stride,
+                                                            .x = p->value[l],
+                                                            .x_stride = p->stride,
+                                                            .dw = p->dw[l],
+                                                            .accumulate = shard > 0,
+                                                            .scratch = p->scratch });
             if (l)
-                hs_product_run(p->dtype,
-                               &(hs_product){ .out = p->size[l], .in = p->size[l + 1],
-                                              .lanes = p->lanes, .w = p->weight[l], .w_out = 1,
-                                              .w_in = p->size[l], .x = p->slope[l + 1],
-                                              .x_stride = p->stride, .y = p->slope[l],
-                                              .y_stride = p->stride });
+                hs_product_run(p->dtype, &(hs_product){ .out = p->size[l],
+                                                        .in = p->size[l + 1],
+                                                        .lanes = p->lanes,
+                                                        .w = p->weight[l],
+                                                        .w_out = 1,
+                                                        .w_in = p->size[l],
+                                                        .x = p->slope[l + 1],
+                                                        .x_stride = p->stride,
+                                                        .y = p->slope[l],
+                                                        .y_stride = p->stride });
         }
     }
 }
@@ -194,8 +205,7 @@ static bool measure_shape(const shape *s, hs_dtype dtype, const settings *set, p
         const double best = torches == 2 && m[COMPILED] < m[EAGER] ? m[COMPILED] : m[EAGER];
         printf("| %zu-%zux%zu-%zu | %zu | %s | %.1f | %.1f | %.1f | %.0f%% | %.0f%% | ", s->in,
                s->width, s->depth, s->out, s->rows, hs_dtype_name(dtype), m[ONE] * 1e6,
-               m[ALL] * 1e6, rate, m[PEAK] > 0 ? 100 * rate / m[PEAK] : 0,
-               100 * m[ALONE] / m[ONE]);
+               m[ALL] * 1e6, rate, m[PEAK] > 0 ? 100 * rate / m[PEAK] : 0, 100 * m[ALONE] / m[ONE]);
         if (torches)
             printf("%.1f | %.1f | %.1f |\n", m[EAGER], m[COMPILED], best / (m[ONE] * 1e6));
         else
@@ -234,10 +244,11 @@ int main(int argc, char **argv)
     printf("Forward and backward pass, medians of %d rounds of %g s, %s. Microseconds; GFLOP/s and "
            "shares are of one thread.\n\n",
            set.rounds, set.seconds, hs_isa_name(hs_cpu_isa()));
-    printf("| network | rows | type | 1 thread | %d threads | GFLOP/s | of FMA peak | products alone "
-           "| PyTorch eager | compiled | times faster |\n"
-           "|---|---|---|---|---|---|---|---|---|---|---|\n",
-           hs_threads_default());
+    printf(
+        "| network | rows | type | 1 thread | %d threads | GFLOP/s | of FMA peak | products alone "
+        "| PyTorch eager | compiled | times faster |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|\n",
+        hs_threads_default());
     bool ok = true;
     for (int dtype = HS_F32; dtype <= HS_F64; dtype++)
         for (int i = 0; i < SHAPES; i++)

@@ -56,8 +56,7 @@ int main(void)
 #undef HS_BINARY
 
 #define HS_UNARY(...)
-#define HS_BINARY(name, domain, kernel, ga, gb, doc)                                               \
-    print_row(#name, "x, y", doc, #ga, #gb, NULL);
+#define HS_BINARY(name, domain, kernel, ga, gb, doc) print_row(#name, "x, y", doc, #ga, #gb, NULL);
     print_head("Of two operands, elementwise and broadcasting",
                "| op | value | gradient of x | gradient of y |", 4);
 #include <hastings/autograd/ops.def>

@@ -7,8 +7,9 @@
  *         fprintf(stderr, "%s\n", message.text);
  *     double *draw = hs_chains_draw(c, chain, n);              // [dim]
  *     ...
- *     if (hs_chains_save(c, "draws.npy", &message))            // numpy.load() has shape (4, 1000,
- * 2) fprintf(stderr, "%s\n", message.text); hs_chains_free(c);
+ *     if (hs_chains_save(c, "draws.npy", &message))            // shape (4, 1000, 2) to NumPy
+ *         fprintf(stderr, "%s\n", message.text);
+ *     hs_chains_free(c);
  *
  * Long runs need not fit in memory. A writer takes one step of all chains at a time:
  *

@@ -74,8 +74,7 @@ static void take_state(checkpoint *c, hs_params *ps, hs_dtype dtype)
 static bool state_path(hs_session *s, const char *path, const hs_optimizer *o, char *text,
                        size_t size)
 {
-    const int n = snprintf(text, size, "%s.%llu", path,
-                           (unsigned long long)hs_optimizer_steps(o));
+    const int n = snprintf(text, size, "%s.%llu", path, (unsigned long long)hs_optimizer_steps(o));
     if (n < 0 || (size_t)n >= size)
         hs_session_fail(s, HS_EINVAL, "checkpoint: the path is too long: %s", path);
     return n >= 0 && (size_t)n < size;

@@ -6,8 +6,9 @@ bool all_positive(hs_session *s, const char *who, const char *what, const double
 {
     for (size_t i = 0; values && i < n; i++)
         if (!(values[i] > 0) || !isfinite(values[i])) {
-            hs_session_fail(s, HS_EINVAL, "%s: the %s must be positive, and that of coordinate %zu is %g",
-                            who, what, i, values[i]);
+            hs_session_fail(s, HS_EINVAL,
+                            "%s: the %s must be positive, and that of coordinate %zu is %g", who,
+                            what, i, values[i]);
             return false;
         }
     return true;

@@ -113,8 +113,8 @@ static hs_var scalar(hs_var v, const char *proposal, const char *what, const cha
     char text[HS_SHAPE_TEXT];
     if (hs_shape_count(&shape) != 1)
         return hs_tape_fail(v.tape, HS_ESHAPE, at,
-                            "proposal \"%s\": %s must be a scalar, and has shape %s", proposal, what,
-                            hs_shape_text(&shape, text));
+                            "proposal \"%s\": %s must be a scalar, and has shape %s", proposal,
+                            what, hs_shape_text(&shape, text));
     return hs_reshape(v, hs_scalar_shape());
 }
 

@@ -20,11 +20,11 @@
 /* ---- Steps: random walk, MALA, HMC ------------------------------------------------------------ */
 
 typedef struct {
-    size_t dim;         /**< of the random walk; others take the target's */
-    double step;        /**< to start with; 0: 2.38 / sqrt(dim), or for MALA what is near its optimum
+    size_t dim;    /**< of the random walk; others take the target's */
+    double step;   /**< to start with; 0: 2.38 / sqrt(dim), or for MALA what is near its optimum
                              on a standard normal, 1.4 dim^(-1/3) */
-    bool log_step;      /**< train the logarithm of the step instead of the step itself */
-    bool diagonal;      /**< a step for each coordinate */
+    bool log_step; /**< train the logarithm of the step instead of the step itself */
+    bool diagonal; /**< a step for each coordinate */
     const double *scale; /**< NULL, or sds of the target by which the steps are multiplied */
 } hs_walk_options;
 
@@ -36,9 +36,9 @@ hs_proposal *hs_random_walk(hs_session *s, const hs_walk_options *options);
 hs_proposal *hs_mala(hs_session *s, const hs_target *target, const hs_walk_options *options);
 
 typedef struct {
-    size_t leapfrogs;    /**< 0: 5 */
-    double step;         /**< 0: 0.5 dim^(-1/4) */
-    double jitter;       /**< each proposal's step is uniform on step (1 +- jitter), so that no trajectory
+    size_t leapfrogs; /**< 0: 5 */
+    double step;      /**< 0: 0.5 dim^(-1/4) */
+    double jitter; /**< each proposal's step is uniform on step (1 +- jitter), so that no trajectory
                               is a whole period of a coordinate, which would never forget its energy;
                               0: 0.5, negative: none */
     const double *scale; /**< NULL, or sds of the target: square roots of the inverse mass matrix */
@@ -67,12 +67,12 @@ typedef struct {
     size_t width, depth;                   /**< of the four networks; 0: 16 and 4 */
     hs_activation activation;
     hs_init init;
-    hs_scheme start;      /**< of the networks; all but HS_AS_NETWORKS need relu */
-    const double *mean;   /**< of the target, for `start`; NULL: 0 */
-    const double *sd;     /**< NULL: 1 */
-    double step;          /**< relative to sd; 0: 2.38 / sqrt(dim) */
-    double noise;         /**< sd of the noise around the scheme's networks; 0: 0.01, negative: none */
-    uint64_t replica;     /**< another one draws other networks */
+    hs_scheme start;    /**< of the networks; all but HS_AS_NETWORKS need relu */
+    const double *mean; /**< of the target, for `start`; NULL: 0 */
+    const double *sd;   /**< NULL: 1 */
+    double step;        /**< relative to sd; 0: 2.38 / sqrt(dim) */
+    double noise;     /**< sd of the noise around the scheme's networks; 0: 0.01, negative: none */
+    uint64_t replica; /**< another one draws other networks */
 } hs_multi_scheme_options;
 
 /** The paper's Eq. 4: z = mu_L(T^-1 x) + sigma_L(T^-1 x) n, y = mu_D(x) + sigma_D(x) T(z). Networks
@@ -84,9 +84,10 @@ typedef struct {
     size_t components;   /**< 0: 4; at most HS_MAX_WAYS */
     size_t width, depth; /**< of the network of weights; 0: 16 and 4 */
     hs_activation activation;
-    const double *means; /**< [components][dim], to start with; NULL: drawn from a standard normal */
-    double sd;           /**< of the components to start with; 0: 1 */
-    bool diagonal;       /**< no correlations inside of components; always so above 16 dimensions */
+    const double
+        *means;    /**< [components][dim], to start with; NULL: drawn from a standard normal */
+    double sd;     /**< of the components to start with; 0: 1 */
+    bool diagonal; /**< no correlations inside of components; always so above 16 dimensions */
     uint64_t replica;
 } hs_position_mixture_options;
 

@@ -22,7 +22,8 @@ static void hmc_moves(void *self, hs_var x, hs_var n, hs_move *move)
     const hmc *h = self;
     hs_var step = hs_param_var(x.tape, h->step), scale = hs_param_var(x.tape, h->scale);
     hs_var momentum = hs_slice(n, 0, 0, h->dim);
-    if (h->jitter > 0) { /* the last normal becomes uniform on (-1, 1): 2 Phi(n) - 1 = erf(n / sqrt 2) */
+    if (h->jitter >
+        0) { /* the last normal becomes uniform on (-1, 1): 2 Phi(n) - 1 = erf(n / sqrt 2) */
         hs_var u = hs_erf(hs_scale(hs_slice(n, 0, h->dim, h->dim + 1), 0.70710678118654752440));
         step = hs_mul(step, hs_shift(hs_scale(u, h->jitter), 1));
     }
@@ -33,8 +34,10 @@ static void hmc_moves(void *self, hs_var x, hs_var n, hs_move *move)
         y = hs_add(y, hs_mul(reach, p));
     }
     p = hs_add(p, hs_mul(hs_scale(reach, 0.5), hs_target_score(h->target, y)));
-    *move = (hs_move){ .y = y, .log_g_fwd = hs_log_normal(momentum),
-                       .log_g_rev = hs_log_normal(p), .weight = hs_const(x.tape, 1) };
+    *move = (hs_move){ .y = y,
+                       .log_g_fwd = hs_log_normal(momentum),
+                       .log_g_rev = hs_log_normal(p),
+                       .weight = hs_const(x.tape, 1) };
 }
 
 hs_proposal *hs_hmc(hs_session *s, const hs_target *target, const hs_hmc_options *options)
@@ -70,8 +73,12 @@ hs_proposal *hs_hmc(hs_session *s, const hs_target *target, const hs_hmc_options
         hs_session_fail(s, hs_params_status(ps), "HMC: %s", hs_params_error(ps));
         return NULL;
     }
-    return hs_proposal_new(s, &(hs_proposal_spec){ .name = "hmc", .dim = dim, .self = h,
-                                                   .params = ps, .normals = dim + (h->jitter > 0),
+    return hs_proposal_new(s, &(hs_proposal_spec){ .name = "hmc",
+                                                   .dim = dim,
+                                                   .self = h,
+                                                   .params = ps,
+                                                   .normals = dim + (h->jitter > 0),
                                                    .gradients = h->leapfrogs,
-                                                   .ways = 1, .moves = hmc_moves });
+                                                   .ways = 1,
+                                                   .moves = hmc_moves });
 }

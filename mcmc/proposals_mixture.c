@@ -89,7 +89,8 @@ static void position_moves(void *self, hs_var x, hs_var n, hs_move *moves)
     }
 }
 
-static hs_param add_numbered(hs_params *ps, const char *name, size_t k, hs_shape shape, hs_init init)
+static hs_param add_numbered(hs_params *ps, const char *name, size_t k, hs_shape shape,
+                             hs_init init)
 {
     char text[64];
     snprintf(text, sizeof text, "%s.%zu", name, k);
@@ -117,14 +118,15 @@ hs_proposal *hs_position_mixture(hs_session *s, const hs_position_mixture_option
     m->components = components;
     m->full = !o->diagonal && o->dim > 1 && o->dim <= FULL_DIM;
     for (size_t k = 0; k < components; k++) {
-        m->mean[k] = add_numbered(ps, "mean", k, hs_dims(o->dim),
-                                  o->means ? hs_init_values(o->means + k * o->dim)
-                                           : hs_init_normal(1));
+        m->mean[k] =
+            add_numbered(ps, "mean", k, hs_dims(o->dim),
+                         o->means ? hs_init_values(o->means + k * o->dim) : hs_init_normal(1));
         m->log_sd[k] = add_numbered(ps, "log_sd", k, hs_dims(o->dim), hs_init_constant(log(sd)));
         if (m->full)
             m->shear[k] = add_numbered(ps, "shear", k, hs_dims(o->dim, o->dim), hs_init_zero());
     }
-    m->weights = hs_mlp_new(ps, &(hs_mlp_options){ .name = "weights", .in = o->dim,
+    m->weights = hs_mlp_new(ps, &(hs_mlp_options){ .name = "weights",
+                                                   .in = o->dim,
                                                    .out = components,
                                                    .width = o->width ? o->width : 16,
                                                    .depth = o->depth ? o->depth : 4,
@@ -134,8 +136,11 @@ hs_proposal *hs_position_mixture(hs_session *s, const hs_position_mixture_option
         hs_session_fail(s, hs_params_status(ps), "position mixture: %s", hs_params_error(ps));
         return NULL;
     }
-    return hs_proposal_new(s, &(hs_proposal_spec){ .name = "position-mixture", .dim = o->dim,
-                                                   .self = m, .params = ps, .ways = components,
+    return hs_proposal_new(s, &(hs_proposal_spec){ .name = "position-mixture",
+                                                   .dim = o->dim,
+                                                   .self = m,
+                                                   .params = ps,
+                                                   .ways = components,
                                                    .moves = position_moves });
 }
 
@@ -183,7 +188,9 @@ hs_proposal *hs_kernel_mixture(hs_session *s, const hs_proposal *first, const hs
         return NULL;
     *m = (kernel_mixture){ { first, second }, p };
     const size_t a = hs_proposal_normals(first), b = hs_proposal_normals(second);
-    return hs_proposal_new(s, &(hs_proposal_spec){ .name = "kernel-mixture", .dim = dim, .self = m,
+    return hs_proposal_new(s, &(hs_proposal_spec){ .name = "kernel-mixture",
+                                                   .dim = dim,
+                                                   .self = m,
                                                    .params = hs_proposal_params(first),
                                                    .normals = a > b ? a : b,
                                                    .gradients = hs_proposal_gradients(first) +
@@ -226,8 +233,10 @@ hs_proposal *hs_independent_flow(hs_session *s, hs_flow *flow, hs_params *params
         return NULL;
     }
     return hs_proposal_new(s, &(hs_proposal_spec){ .name = "independent-flow",
-                                                   .dim = hs_flow_dim(flow), .self = flow,
-                                                   .release = flow_release, .params = params,
+                                                   .dim = hs_flow_dim(flow),
+                                                   .self = flow,
+                                                   .release = flow_release,
+                                                   .params = params,
                                                    .draw = flow_draw,
                                                    .log_density = flow_log_density,
                                                    .draw_scored = flow_draw_scored });

@@ -183,16 +183,23 @@ hs_proposal *hs_multi_scheme(hs_session *s, const hs_multi_scheme_options *optio
         return NULL;
     const bool quiet = o->start != HS_AS_NETWORKS;
     if (o->couplings)
-        m->flow = hs_flow_nice_new(ps, &(hs_nice_options){
-                                           .name = "flow", .dim = o->dim, .couplings = o->couplings,
-                                           .width = o->coupling_width ? o->coupling_width : width,
-                                           .depth = o->coupling_depth ? o->coupling_depth : depth,
-                                           .activation = o->activation, .init = o->init,
-                                           .zero_output = quiet });
+        m->flow = hs_flow_nice_new(
+            ps, &(hs_nice_options){ .name = "flow",
+                                    .dim = o->dim,
+                                    .couplings = o->couplings,
+                                    .width = o->coupling_width ? o->coupling_width : width,
+                                    .depth = o->coupling_depth ? o->coupling_depth : depth,
+                                    .activation = o->activation,
+                                    .init = o->init,
+                                    .zero_output = quiet });
     else
         m->flow = hs_flow_identity_new(ps, o->dim);
-    hs_mlp_options net = { .in = o->dim, .out = o->dim, .width = width, .depth = depth,
-                           .activation = o->activation, .init = o->init };
+    hs_mlp_options net = { .in = o->dim,
+                           .out = o->dim,
+                           .width = width,
+                           .depth = depth,
+                           .activation = o->activation,
+                           .init = o->init };
     net.name = "mu_l";
     m->mu_l = hs_mlp_new(ps, &net);
     net.name = "sigma_l";
@@ -209,8 +216,11 @@ hs_proposal *hs_multi_scheme(hs_session *s, const hs_multi_scheme_options *optio
     }
     if (quiet && !set_scheme(s, m, o, width))
         return NULL;
-    return hs_proposal_new(s, &(hs_proposal_spec){ .name = "multi-scheme", .dim = o->dim, .self = m,
-                                                   .params = ps, .draw = draw,
+    return hs_proposal_new(s, &(hs_proposal_spec){ .name = "multi-scheme",
+                                                   .dim = o->dim,
+                                                   .self = m,
+                                                   .params = ps,
+                                                   .draw = draw,
                                                    .log_density = log_density,
                                                    .draw_scored = draw_scored });
 }

@@ -131,9 +131,9 @@ static walk *walk_new(hs_session *s, const hs_walk_options *o, size_t dim, doubl
     w->dim = dim;
     w->log_step = o->log_step;
     const double start = o->log_step ? log(step) : step;
-    w->step = hs_params_add(*ps, o->log_step ? "log_step" : "step",
-                            o->diagonal ? hs_dims(dim) : hs_scalar_shape(),
-                            hs_init_constant(start));
+    w->step =
+        hs_params_add(*ps, o->log_step ? "log_step" : "step",
+                      o->diagonal ? hs_dims(dim) : hs_scalar_shape(), hs_init_constant(start));
     if (o->scale) {
         double *scale = hs_session_alloc(s, dim * sizeof *scale);
         for (size_t i = 0; scale && i < dim; i++)
@@ -150,11 +150,15 @@ hs_proposal *hs_random_walk(hs_session *s, const hs_walk_options *options)
     static const hs_walk_options defaults;
     const hs_walk_options *o = options ? options : &defaults;
     hs_params *ps;
-    walk *w = walk_new(s, o, o->dim, 2.38 / sqrt((double)(o->dim ? o->dim : 1)), "random walk", &ps);
+    walk *w =
+        walk_new(s, o, o->dim, 2.38 / sqrt((double)(o->dim ? o->dim : 1)), "random walk", &ps);
     if (!w)
         return NULL;
-    return hs_proposal_new(s, &(hs_proposal_spec){ .name = "random-walk", .dim = o->dim, .self = w,
-                                                   .params = ps, .draw = walk_draw,
+    return hs_proposal_new(s, &(hs_proposal_spec){ .name = "random-walk",
+                                                   .dim = o->dim,
+                                                   .self = w,
+                                                   .params = ps,
+                                                   .draw = walk_draw,
                                                    .log_density = walk_log_density,
                                                    .draw_scored = walk_draw_scored,
                                                    .symmetric = true });
@@ -172,8 +176,12 @@ hs_proposal *hs_mala(hs_session *s, const hs_target *target, const hs_walk_optio
     if (!w)
         return NULL;
     w->target = target;
-    return hs_proposal_new(s, &(hs_proposal_spec){ .name = "mala", .dim = dim, .self = w,
-                                                   .params = ps, .gradients = 1, .draw = mala_draw,
+    return hs_proposal_new(s, &(hs_proposal_spec){ .name = "mala",
+                                                   .dim = dim,
+                                                   .self = w,
+                                                   .params = ps,
+                                                   .gradients = 1,
+                                                   .draw = mala_draw,
                                                    .log_density = mala_log_density,
                                                    .draw_scored = mala_draw_scored });
 }

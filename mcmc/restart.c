@@ -52,7 +52,8 @@ hs_proposal *hs_train_restarts(hs_session *s, const hs_target *target, hs_propos
     if (hs_session_status(s))
         return NULL;
     if (tries == 0 || tries > HS_MOST_RESTARTS || !make) {
-        hs_session_fail(s, HS_EINVAL, "restarts: there must be 1 to %d tries, and a way to make them",
+        hs_session_fail(s, HS_EINVAL,
+                        "restarts: there must be 1 to %d tries, and a way to make them",
                         (int)HS_MOST_RESTARTS);
         return NULL;
     }

@@ -33,8 +33,9 @@ static bool check_options(hs_session *s, const hs_target *target, const hs_propo
     o->thin = o->thin ? o->thin : 1;
     o->seed = o->seed ? o->seed : hs_session_seed(s);
     if (o->points && o->n_points < o->chains)
-        hs_session_fail(s, HS_EINVAL, "sampling: %zu chains need as many start points, and have %zu",
-                        o->chains, o->n_points);
+        hs_session_fail(s, HS_EINVAL,
+                        "sampling: %zu chains need as many start points, and have %zu", o->chains,
+                        o->n_points);
     else if (!o->points && !hs_target_can_draw(target))
         hs_session_fail(s, HS_EINVAL,
                         "sampling: target \"%s\" cannot be sampled directly: give start points",
@@ -105,8 +106,12 @@ static bool report(run *r, uint64_t step, uint64_t steps)
     const hs_sample_options *o = &r->options;
     if (!o->progress || (step % ((steps + 99) / 100) != 0 && step != steps))
         return true;
-    const hs_progress p = { "sample", step, steps, (double)NAN,
-                            r->report_alpha / (double)r->reported, (double)NAN,
+    const hs_progress p = { "sample",
+                            step,
+                            steps,
+                            (double)NAN,
+                            r->report_alpha / (double)r->reported,
+                            (double)NAN,
                             now_seconds() - r->begin };
     r->report_alpha = 0;
     r->reported = 0;
@@ -178,8 +183,7 @@ static bool open_run(run *r, const hs_target *target, const hs_proposal *proposa
     if (!status && o->stream)
         status = hs_draws_open(&r->writer, o->stream, o->chains, dim, &message);
     if (status) {
-        hs_session_fail(s, status, "%s",
-                        message.text[0] ? message.text : hs_status_text(status));
+        hs_session_fail(s, status, "%s", message.text[0] ? message.text : hs_status_text(status));
         return false;
     }
     if (!o->points)

@@ -17,15 +17,16 @@
 #include <hastings/mcmc/train.h>
 
 typedef struct {
-    size_t chains;        /**< 0: 5 */
-    size_t draws;         /**< of each chain; 0: 1000 */
-    size_t warmup;        /**< draws before those, which are thrown away */
-    size_t thin;          /**< keeps one draw of so many; 0: 1 */
-    const double *points; /**< where chains start: [n_points][original dim], one for each chain, or more
+    size_t chains; /**< 0: 5 */
+    size_t draws;  /**< of each chain; 0: 1000 */
+    size_t warmup; /**< draws before those, which are thrown away */
+    size_t thin;   /**< keeps one draw of so many; 0: 1 */
+    const double
+        *points; /**< where chains start: [n_points][original dim], one for each chain, or more
                                than that, and then picked at random. NULL: exact draws of the target */
     size_t n_points;
-    uint64_t seed;        /**< 0: the session's */
-    const char *stream;   /**< NULL, or a .npy file that draws go to instead of memory: hs_sample()
+    uint64_t seed;      /**< 0: the session's */
+    const char *stream; /**< NULL, or a .npy file that draws go to instead of memory: hs_sample()
                                returns chains whose counts are true, and whose x is NULL */
     hs_progress_function progress; /**< told about a hundred times; returns false to stop early */
     void *context;

@@ -16,8 +16,8 @@ hs_var record_start(const hs_target *target, hs_tape *tape, hs_var *given)
     *given = hs_input(tape, "x", HS_START, hs_dims(original));
     if (original == dim)
         return *given;
-    hs_var parts[2] = { *given, hs_normal(tape, HS_START, hs_dims(dim - original),
-                                          STREAM_AUXILIARY) };
+    hs_var parts[2] = { *given,
+                        hs_normal(tape, HS_START, hs_dims(dim - original), STREAM_AUXILIARY) };
     return hs_concat(parts, 2, 0);
 }
 
@@ -78,7 +78,7 @@ bool sampler_open(sampler *sm, const hs_target *target, const hs_proposal *propo
     sm->dim = hs_target_original_dim(target);
     sm->tape = hs_tape_new(hs_session_dtype(s));
     record_step(sm, target, proposal);
-    const hs_var outputs[] = { sm->next, sm->alpha, sm->accepted, sm->jump,
+    const hs_var outputs[] = { sm->next,   sm->alpha,    sm->accepted, sm->jump,
                                sm->log_pi, sm->log_pi_x, sm->nonfinite };
     const hs_plan_options options = { .starts = chains, .threads = hs_session_threads(s) };
     const hs_status status = hs_plan_new(&sm->plan, outputs, 7, &options);
@@ -168,10 +168,11 @@ bool sampler_check_start(sampler *sm)
     for (size_t c = 0; c < sm->chains; c++) {
         const double log_pi = sampler_value(sm, sm->log_pi_x, c);
         if (!isfinite(log_pi)) {
-            hs_session_fail(sm->session, HS_ENONFINITE,
-                            "chain %zu: the log density at its start point is %g; chains must start "
-                            "where the density is positive and finite",
-                            c, log_pi);
+            hs_session_fail(
+                sm->session, HS_ENONFINITE,
+                "chain %zu: the log density at its start point is %g; chains must start "
+                "where the density is positive and finite",
+                c, log_pi);
             return false;
         }
     }

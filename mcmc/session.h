@@ -42,8 +42,7 @@ hs_status hs_session_status(const hs_session *s);
 const char *hs_session_error(const hs_session *s);
 
 /** Makes the session fail; only the first error is kept. Returns its status. */
-hs_status hs_session_fail(hs_session *s, hs_status status, const char *format, ...)
-    HS_PRINTF(3, 4);
+hs_status hs_session_fail(hs_session *s, hs_status status, const char *format, ...) HS_PRINTF(3, 4);
 
 /** Forgets the error, so that a program can go on after reporting it. */
 void hs_session_clear(hs_session *s);

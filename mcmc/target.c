@@ -105,17 +105,18 @@ hs_var hs_target_draw_at(const hs_target *t, hs_tape *tape, hs_extent extent, ui
                          const char *at)
 {
     if (!hs_target_can_draw(t))
-        return hs_tape_fail(tape, HS_EINVAL, at,
-                            "target \"%s\" cannot be sampled directly: give start points, or a chain "
-                            "to draw them from",
-                            hs_target_name(t));
+        return hs_tape_fail(
+            tape, HS_EINVAL, at,
+            "target \"%s\" cannot be sampled directly: give start points, or a chain "
+            "to draw them from",
+            hs_target_name(t));
     hs_var x = t->spec.draw(t->spec.self, tape, extent, stream);
     const hs_shape shape = hs_var_shape(x);
     if (hs_var_ok(x) && (shape.rank != 1 || shape.dim[0] != t->spec.dim)) {
         char text[HS_SHAPE_TEXT];
         return hs_tape_fail(tape, HS_ESHAPE, at,
-                            "a draw of target \"%s\" must have shape [%zu], and has %s", t->spec.name,
-                            t->spec.dim, hs_shape_text(&shape, text));
+                            "a draw of target \"%s\" must have shape [%zu], and has %s",
+                            t->spec.name, t->spec.dim, hs_shape_text(&shape, text));
     }
     return x;
 }
@@ -165,10 +166,12 @@ hs_target *hs_target_augment(hs_session *s, const hs_target *base, size_t n)
     if (!w)
         return NULL;
     *w = (wrapped){ base, n, NULL };
-    return hs_target_new(s, &(hs_target_spec){
-                                .name = base->spec.name, .dim = base->spec.dim + n, .self = w,
-                                .log_density = augmented_log_density,
-                                .draw = base->spec.draw ? augmented_draw : NULL, .auxiliary = n });
+    return hs_target_new(s, &(hs_target_spec){ .name = base->spec.name,
+                                               .dim = base->spec.dim + n,
+                                               .self = w,
+                                               .log_density = augmented_log_density,
+                                               .draw = base->spec.draw ? augmented_draw : NULL,
+                                               .auxiliary = n });
 }
 
 /* ---- Plain C -------------------------------------------------------------------------------- */
@@ -184,8 +187,9 @@ hs_target *hs_target_from_function(hs_session *s, size_t dim, const hs_function 
     if (!copy)
         return NULL;
     *copy = *f;
-    return hs_target_new(s, &(hs_target_spec){ .name = f->name, .dim = dim, .self = copy,
-                                               .log_density = function_log_density });
+    return hs_target_new(
+        s, &(hs_target_spec){
+               .name = f->name, .dim = dim, .self = copy, .log_density = function_log_density });
 }
 
 /* ---- Through a diffeomorphism ---------------------------------------------------------------- */
@@ -218,7 +222,9 @@ hs_target *hs_target_pull_back(hs_session *s, const hs_target *base, const hs_fl
     if (!w)
         return NULL;
     *w = (wrapped){ base, 0, flow };
-    return hs_target_new(s, &(hs_target_spec){ .name = base->spec.name, .dim = base->spec.dim,
-                                               .self = w, .log_density = pulled_log_density,
+    return hs_target_new(s, &(hs_target_spec){ .name = base->spec.name,
+                                               .dim = base->spec.dim,
+                                               .self = w,
+                                               .log_density = pulled_log_density,
                                                .draw = base->spec.draw ? pulled_draw : NULL });
 }

@@ -30,8 +30,8 @@ typedef struct hs_target hs_target;
 typedef struct {
     const char *name;
     size_t dim;
-    void *self;                   /**< given to all functions below; NULL is allowed */
-    void (*release)(void *self);  /**< frees self with the session; NULL: it needs none */
+    void *self;                  /**< given to all functions below; NULL is allowed */
+    void (*release)(void *self); /**< frees self with the session; NULL: it needs none */
 
     /** The log density of the vector x [dim], a scalar; a constant may be left out. Required. */
     hs_var (*log_density)(void *self, hs_var x);
@@ -63,7 +63,7 @@ hs_session *hs_target_session(const hs_target *t);
 hs_var hs_target_log_density_at(const hs_target *t, hs_var x, const char *at);
 hs_var hs_target_score_at(const hs_target *t, hs_var x, const char *at);
 #define hs_target_log_density(...) hs_target_log_density_at(__VA_ARGS__, HS_HERE)
-#define hs_target_score(...) hs_target_score_at(__VA_ARGS__, HS_HERE)
+#define hs_target_score(...)       hs_target_score_at(__VA_ARGS__, HS_HERE)
 
 /** An exact draw; an error on the tape if the target has none. */
 hs_var hs_target_draw_at(const hs_target *t, hs_tape *tape, hs_extent extent, uint32_t stream,

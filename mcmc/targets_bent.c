@@ -56,7 +56,9 @@ hs_target *hs_target_banana(hs_session *s, size_t dim, const hs_banana_options *
         !target_check_positive(s, "banana", "standard deviation", &b->sd, 1) ||
         !target_check_finite(s, "banana", "curvature", &b->curvature, 1))
         return NULL;
-    return hs_target_new(s, &(hs_target_spec){ .name = "banana", .dim = dim, .self = b,
+    return hs_target_new(s, &(hs_target_spec){ .name = "banana",
+                                               .dim = dim,
+                                               .self = b,
                                                .log_density = banana_log_density,
                                                .draw = banana_draw });
 }
@@ -101,7 +103,9 @@ hs_target *hs_target_funnel(hs_session *s, size_t dim, const hs_funnel_options *
     if (!target_check_dim(s, "funnel", dim, 2) ||
         !target_check_positive(s, "funnel", "standard deviation", &f->sd, 1))
         return NULL;
-    return hs_target_new(s, &(hs_target_spec){ .name = "funnel", .dim = dim, .self = f,
+    return hs_target_new(s, &(hs_target_spec){ .name = "funnel",
+                                               .dim = dim,
+                                               .self = f,
                                                .log_density = funnel_log_density,
                                                .draw = funnel_draw });
 }

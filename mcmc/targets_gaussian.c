@@ -113,8 +113,11 @@ hs_target *hs_target_gaussian(hs_session *s, size_t dim, const hs_gaussian_optio
     gaussian *g = hs_session_alloc(s, sizeof *g);
     if (!g || !target_check_dim(s, "gaussian", dim, 1))
         return NULL;
-    *g = (gaussian){ .dim = dim, .kind = ISOTROPIC, .sd = o.sd != 0 ? o.sd : 1,
-                     .centred = !o.mean, .log_constant = -0.5 * log_2pi * (double)dim };
+    *g = (gaussian){ .dim = dim,
+                     .kind = ISOTROPIC,
+                     .sd = o.sd != 0 ? o.sd : 1,
+                     .centred = !o.mean,
+                     .log_constant = -0.5 * log_2pi * (double)dim };
     if (o.mean && (!target_check_finite(s, "gaussian", "mean", o.mean, dim) ||
                    !target_array_copy(s, &g->mean, "mean", hs_dims(dim), o.mean)))
         return NULL;
@@ -126,6 +129,8 @@ hs_target *hs_target_gaussian(hs_session *s, size_t dim, const hs_gaussian_optio
             return NULL;
         g->log_constant -= (double)dim * log(g->sd);
     }
-    return hs_target_new(s, &(hs_target_spec){ .name = "gaussian", .dim = dim, .self = g,
-                                               .log_density = log_density, .draw = draw });
+    return hs_target_new(
+        s,
+        &(hs_target_spec){
+            .name = "gaussian", .dim = dim, .self = g, .log_density = log_density, .draw = draw });
 }

@@ -49,8 +49,9 @@ static hs_target *heavy_new(hs_session *s, const hs_target_spec *spec, const cha
                         spec->name);
         return NULL;
     }
-    *h = (heavy){ .at = at, .dim = dim, .dof = dof, .scale = o.scale != 0 ? o.scale : 1,
-                  .equal = !o.scales };
+    *h = (heavy){
+        .at = at, .dim = dim, .dof = dof, .scale = o.scale != 0 ? o.scale : 1, .equal = !o.scales
+    };
     const double *scales = o.scales ? o.scales : &h->scale;
     if (!target_check_positive(s, spec->name, "scale", scales, o.scales ? dim : 1))
         return NULL;
@@ -94,8 +95,9 @@ static hs_var laplace_draw(void *self, hs_tape *tape, hs_extent extent, uint32_t
 
 hs_target *hs_target_laplace(hs_session *s, size_t dim, const hs_scale_options *options)
 {
-    const hs_target_spec spec = { .name = "laplace", .dim = dim, .log_density = laplace_log_density,
-                                  .draw = laplace_draw };
+    const hs_target_spec spec = {
+        .name = "laplace", .dim = dim, .log_density = laplace_log_density, .draw = laplace_draw
+    };
     return heavy_new(s, &spec, "target \"laplace\"", 0, options, -log(2));
 }
 
@@ -123,8 +125,9 @@ static hs_var cauchy_draw(void *self, hs_tape *tape, hs_extent extent, uint32_t 
 
 hs_target *hs_target_cauchy(hs_session *s, size_t dim, const hs_scale_options *options)
 {
-    const hs_target_spec spec = { .name = "cauchy", .dim = dim, .log_density = cauchy_log_density,
-                                  .draw = cauchy_draw };
+    const hs_target_spec spec = {
+        .name = "cauchy", .dim = dim, .log_density = cauchy_log_density, .draw = cauchy_draw
+    };
     return heavy_new(s, &spec, "target \"cauchy\"", 1, options, -log(pi));
 }
 
@@ -151,8 +154,9 @@ static hs_var student_draw(void *self, hs_tape *tape, hs_extent extent, uint32_t
 
 hs_target *hs_target_student(hs_session *s, size_t dim, double dof, const hs_scale_options *options)
 {
-    const hs_target_spec spec = { .name = "student", .dim = dim, .log_density = student_log_density,
-                                  .draw = student_draw };
+    const hs_target_spec spec = {
+        .name = "student", .dim = dim, .log_density = student_log_density, .draw = student_draw
+    };
     if (!target_check_positive(s, "student", "number of degrees of freedom", &dof, 1))
         return NULL;
     const double constant = lgamma((dof + 1) / 2) - lgamma(dof / 2) - 0.5 * log(dof * pi);

@@ -87,6 +87,7 @@ hs_target *hs_target_logistic(hs_session *s, const hs_dataset *data,
             to[i * dim + j] = label[i] == 1 ? -x[i * dim + j] : x[i * dim + j];
     if (!target_array_finish(s, &l->against))
         return NULL;
-    return hs_target_new(s, &(hs_target_spec){ .name = "logistic", .dim = dim, .self = l,
-                                               .log_density = log_density });
+    return hs_target_new(
+        s,
+        &(hs_target_spec){ .name = "logistic", .dim = dim, .self = l, .log_density = log_density });
 }

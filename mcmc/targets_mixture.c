@@ -11,7 +11,7 @@
 typedef struct {
     const char *at;
     size_t dim;
-    target_array means;     /* [components][dim], as the next two */
+    target_array means; /* [components][dim], as the next two */
     target_array sds;
     target_array inverse;   /* 1 / sds */
     target_array constants; /* [components]: log of weight / (sds (2 pi)^(dim / 2)) */
@@ -110,8 +110,9 @@ static hs_target *mixture_new(hs_session *s, const char *name, const char *at, s
     if (!target_array_finish(s, &m->sds) || !target_array_finish(s, &m->inverse) ||
         !target_array_finish(s, &m->constants))
         return NULL;
-    return hs_target_new(s, &(hs_target_spec){ .name = name, .dim = dim, .self = m,
-                                               .log_density = log_density, .draw = draw });
+    return hs_target_new(
+        s, &(hs_target_spec){
+               .name = name, .dim = dim, .self = m, .log_density = log_density, .draw = draw });
 }
 
 hs_target *hs_target_mixture(hs_session *s, size_t dim, const hs_mixture_options *options)
@@ -128,7 +129,7 @@ hs_target *hs_target_cross(hs_session *s, const hs_cross_options *options)
         !target_check_positive(s, "cross", "variance", &variance, 1))
         return NULL;
     const double centres[] = { r, 0, -r, 0, 0, r, 0, -r };
-    return mixture_new(s, "cross", "target \"cross\"", 2,
-                       &(hs_mixture_options){ .components = 4, .means = centres,
-                                              .sd = sqrt(variance) });
+    return mixture_new(
+        s, "cross", "target \"cross\"", 2,
+        &(hs_mixture_options){ .components = 4, .means = centres, .sd = sqrt(variance) });
 }

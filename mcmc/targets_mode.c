@@ -14,7 +14,7 @@
 
 typedef struct {
     size_t dim;
-    hs_tape *tape;          /* of double precision, whatever the session's */
+    hs_tape *tape;                     /* of double precision, whatever the session's */
     hs_var point, value, slope;        /* one start */
     hs_var points, direction, product; /* a row for each column of the Hessian */
     hs_plan *climb, *curve;
@@ -25,8 +25,8 @@ typedef struct {
 
 static void newton_free(newton *n)
 {
-    double *const all[] = { n->x, n->next, n->gradient, n->step,
-                            n->copies, n->units, n->hessian, n->factor };
+    double *const all[] = { n->x,      n->next,  n->gradient, n->step,
+                            n->copies, n->units, n->hessian,  n->factor };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         hs_free(all[i]);
     hs_plan_free(n->climb);

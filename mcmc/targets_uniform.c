@@ -54,6 +54,8 @@ hs_target *hs_target_uniform(hs_session *s, size_t dim, const hs_uniform_options
         !target_check_positive(s, "uniform", "pull of the tail", &tail_pull, 1))
         return NULL;
     *u = (uniform){ dim, -softplus(-log_odds), -softplus(log_odds), tail_pull };
-    return hs_target_new(s, &(hs_target_spec){ .name = "uniform", .dim = dim, .self = u,
-                                               .log_density = log_density, .draw = draw });
+    return hs_target_new(
+        s,
+        &(hs_target_spec){
+            .name = "uniform", .dim = dim, .self = u, .log_density = log_density, .draw = draw });
 }

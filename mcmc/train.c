@@ -72,14 +72,16 @@ static bool check_options(hs_session *s, const hs_target *target, const hs_propo
     else if (o->points && o->n_points == 0)
         hs_session_fail(s, HS_EINVAL, "training: the list of start points is empty");
     else if (!o->points && !hs_target_can_draw(target))
-        hs_session_fail(s, HS_EINVAL,
-                        "training: target \"%s\" cannot be sampled directly: give `points`, such as "
-                        "the draws of a chain",
-                        hs_target_name(target));
+        hs_session_fail(
+            s, HS_EINVAL,
+            "training: target \"%s\" cannot be sampled directly: give `points`, such as "
+            "the draws of a chain",
+            hs_target_name(target));
     else if (o->online && (!o->points || o->n_points < full->starts))
-        hs_session_fail(s, HS_EINVAL,
-                        "online training needs a start point for each of its %zu chains, and has %zu",
-                        full->starts, o->points ? o->n_points : 0);
+        hs_session_fail(
+            s, HS_EINVAL,
+            "online training needs a start point for each of its %zu chains, and has %zu",
+            full->starts, o->points ? o->n_points : 0);
     const size_t numbers = o->points ? o->n_points * hs_target_original_dim(target) : 0;
     for (size_t i = 0; i < numbers && !hs_session_status(s); i++)
         if (!isfinite(o->points[i]))
@@ -97,8 +99,10 @@ bool batch_open(batch *b, hs_session *s, const hs_target *target, const hs_propo
     b->tape = hs_tape_new(hs_session_dtype(s));
     b->adapted_now = options->objective.adapted;
     record_batch(b);
-    const hs_plan_options plan = { .starts = options->starts, .rows_per_start = options->proposals,
-                                   .threads = hs_session_threads(s), .trace = trace };
+    const hs_plan_options plan = { .starts = options->starts,
+                                   .rows_per_start = options->proposals,
+                                   .threads = hs_session_threads(s),
+                                   .trace = trace };
     hs_params *ps = hs_proposal_params(proposal);
     const hs_var more[] = { b->alpha, b->jump }, all[] = { b->loss, b->alpha, b->jump };
     hs_status status = gradients && ps ? hs_params_plan(&b->plan, b->loss, ps, more, 2, &plan)
@@ -211,14 +215,14 @@ static void explain(trainer *t)
                t->options.starts * again.dim * hs_dtype_size(hs_session_dtype(s)));
     if (batch_run(&again, t->seed, t->step)) {
         if (hs_plan_nonfinite(again.plan, &found))
-            hs_session_fail(s, HS_ENONFINITE,
-                            "step %llu: loss or gradient is not finite; the first such number is %g, "
-                            "in %s%s%s (%s), row %zu (start %zu), coordinate %zu",
-                            (unsigned long long)t->step, found.value, found.op,
-                            found.name[0] ? " " : "", found.name, found.at, found.row,
-                            hs_var_extent(found.node) == HS_ROW ? found.row / t->options.proposals
-                                                                : found.row,
-                            found.coordinate);
+            hs_session_fail(
+                s, HS_ENONFINITE,
+                "step %llu: loss or gradient is not finite; the first such number is %g, "
+                "in %s%s%s (%s), row %zu (start %zu), coordinate %zu",
+                (unsigned long long)t->step, found.value, found.op, found.name[0] ? " " : "",
+                found.name, found.at, found.row,
+                hs_var_extent(found.node) == HS_ROW ? found.row / t->options.proposals : found.row,
+                found.coordinate);
         else
             hs_session_fail(s, HS_ENONFINITE, "step %llu: the norm of the gradient is not finite",
                             (unsigned long long)t->step);
@@ -272,8 +276,13 @@ static bool report(trainer *t)
         (t->step % t->options.report_every != 0 && !last))
         return true;
     const double n = (double)t->reported;
-    const hs_progress p = { "train", t->step, t->options.steps, t->report_loss / n,
-                            t->report_alpha / n, t->batch.adapted_now, now_seconds() - t->begin };
+    const hs_progress p = { "train",
+                            t->step,
+                            t->options.steps,
+                            t->report_loss / n,
+                            t->report_alpha / n,
+                            t->batch.adapted_now,
+                            now_seconds() - t->begin };
     t->report_loss = t->report_alpha = 0;
     t->reported = 0;
     return t->options.progress(&p, t->options.context) || last;
@@ -357,10 +366,17 @@ hs_status hs_train(hs_session *s, const hs_target *target, const hs_proposal *pr
     if (hs_session_status(s) || !check_options(s, target, proposal, options, &t.options))
         return hs_session_status(s);
     bool ok = open_trainer(&t, target, proposal);
-    checkpoint c = { &t.step, &t.seed, &t.batch.adapted_now, t.params, t.optimizer,
+    checkpoint c = { &t.step,
+                     &t.seed,
+                     &t.batch.adapted_now,
+                     t.params,
+                     t.optimizer,
                      t.options.online ? t.chains.state : NULL,
-                     t.options.online ? t.options.starts * t.batch.dim : 0, &t.kept_step, &t.kept_adapted,
-                     t.kept, "" };
+                     t.options.online ? t.options.starts * t.batch.dim : 0,
+                     &t.kept_step,
+                     &t.kept_adapted,
+                     t.kept,
+                     "" };
     if (ok && t.options.checkpoint)
         ok = checkpoint_read(s, t.options.checkpoint, &c);
     while (ok && t.step < t.options.steps && !t.result->stopped) {

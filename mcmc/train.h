@@ -22,12 +22,12 @@
 
 /** How a long run is going: passed to progress callbacks. */
 typedef struct {
-    const char *what;   /**< "train", "sample" or "tune" */
+    const char *what; /**< "train", "sample" or "tune" */
     uint64_t step, steps;
-    double loss;        /**< mean since the last report; NaN where there is none */
-    double alpha;       /**< mean acceptance probability since the last report */
-    double adapted;     /**< the objective's adapted number */
-    double seconds;     /**< since the run began */
+    double loss;    /**< mean since the last report; NaN where there is none */
+    double alpha;   /**< mean acceptance probability since the last report */
+    double adapted; /**< the objective's adapted number */
+    double seconds; /**< since the run began */
 } hs_progress;
 
 /** Returns false to stop the run, which then ends as if it had been that long. */
@@ -41,20 +41,20 @@ typedef struct {
     double clip_norm;         /**< 0: gradients are not clipped */
     uint64_t seed;            /**< of all draws; 0: the session's */
 
-    const double *points;     /**< [n_points][original dim] or NULL */
+    const double *points; /**< [n_points][original dim] or NULL */
     size_t n_points;
-    bool online;              /**< needs at least `starts` points */
+    bool online; /**< needs at least `starts` points */
 
     /** A step whose loss or gradient is not finite stops the training with an error that says where the
      *  first such number arose. If this is set, that many times the parameters go back to the last that
      *  were kept (every 100 steps), with a fresh optimiser, and training goes on with other draws. */
     size_t roll_backs;
 
-    uint64_t report_every;    /**< steps between reports; 0: a hundredth of all */
+    uint64_t report_every; /**< steps between reports; 0: a hundredth of all */
     hs_progress_function progress;
     void *context;
 
-    const char *checkpoint;   /**< NULL, or a file that holds the state of the training, written every
+    const char *checkpoint; /**< NULL, or a file that holds the state of the training, written every
                                    checkpoint_every steps (0: 1000) and at the end; if it is there
                                    when training begins, training goes on from it, to the same bits */
     uint64_t checkpoint_every;
@@ -63,13 +63,13 @@ typedef struct {
 enum { HS_CURVE = 256 };
 
 typedef struct {
-    uint64_t steps;       /**< taken altogether */
-    bool stopped;         /**< by the progress function */
-    size_t rolled_back;   /**< how many times */
-    double loss, alpha;   /**< means over the last tenth of the steps of this run */
+    uint64_t steps;     /**< taken altogether */
+    bool stopped;       /**< by the progress function */
+    size_t rolled_back; /**< how many times */
+    double loss, alpha; /**< means over the last tenth of the steps of this run */
     double adapted;
-    double seconds;       /**< of this run */
-    size_t points;        /**< of the curve: means of loss and acceptance over equal runs of steps */
+    double seconds; /**< of this run */
+    size_t points;  /**< of the curve: means of loss and acceptance over equal runs of steps */
     double curve_step[HS_CURVE], curve_loss[HS_CURVE], curve_alpha[HS_CURVE];
 } hs_training;
 

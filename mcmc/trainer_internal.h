@@ -15,7 +15,7 @@ typedef struct {
     hs_tape *tape;
     hs_plan *plan;
     hs_var x, adapted, loss, alpha, jump;
-    void *starts;          /* [starts][dim] in the session's number type, if points are given */
+    void *starts; /* [starts][dim] in the session's number type, if points are given */
     double adapted_now;
     double adapted_number; /* the same in the session's number type */
 } batch;

@@ -8,10 +8,9 @@ void hs_transitions_at(const hs_target *target, const hs_proposal *proposal, hs_
 {
     const size_t ways = hs_proposal_ways(proposal), dim = hs_target_dim(target);
     if (hs_proposal_dim(proposal) != dim)
-        hs_tape_fail(x.tape, HS_ESHAPE, at,
-                     "target \"%s\" has %zu dimensions, and proposal \"%s\" has %zu",
-                     hs_target_name(target), dim, hs_proposal_name(proposal),
-                     hs_proposal_dim(proposal));
+        hs_tape_fail(
+            x.tape, HS_ESHAPE, at, "target \"%s\" has %zu dimensions, and proposal \"%s\" has %zu",
+            hs_target_name(target), dim, hs_proposal_name(proposal), hs_proposal_dim(proposal));
     hs_move moves[HS_MAX_WAYS];
     hs_proposal_moves(proposal, x, n, moves);
     hs_var log_pi_x = hs_target_log_density(target, x);
@@ -24,10 +23,17 @@ void hs_transitions_at(const hs_target *target, const hs_proposal *proposal, hs_
         if (!cancels)
             ratio = hs_add(ratio, hs_sub(m->log_g_rev, m->log_g_fwd));
         t[k] = (hs_transition){
-            .x = x, .y = m->y, .log_pi_x = log_pi_x, .log_pi_y = log_pi_y,
-            .log_g_fwd = m->log_g_fwd, .log_g_rev = m->log_g_rev, .log_ratio = ratio,
-            .log_alpha = hs_min(hs_const(x.tape, 0), ratio), .weight = m->weight,
-            .adapted = { x.tape, -1 }, .dim = dim,
+            .x = x,
+            .y = m->y,
+            .log_pi_x = log_pi_x,
+            .log_pi_y = log_pi_y,
+            .log_g_fwd = m->log_g_fwd,
+            .log_g_rev = m->log_g_rev,
+            .log_ratio = ratio,
+            .log_alpha = hs_min(hs_const(x.tape, 0), ratio),
+            .weight = m->weight,
+            .adapted = { x.tape, -1 },
+            .dim = dim,
             .original_dim = hs_target_original_dim(target),
         };
     }

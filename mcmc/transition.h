@@ -22,12 +22,12 @@ typedef struct {
     hs_var log_g_fwd;          /**< log g(y | x) */
     hs_var log_g_rev;          /**< log g(x | y) */
     hs_var log_ratio;          /**< log_pi_y + log_g_rev - log_pi_x - log_g_fwd */
-    hs_var log_alpha;          /**< min(0, log_ratio): log of the acceptance probability. Where it is
+    hs_var log_alpha;    /**< min(0, log_ratio): log of the acceptance probability. Where it is
                                     0, so is its gradient */
-    hs_var weight;             /**< probability of this way of moving; 1 if there is one */
-    hs_var adapted;            /**< the objective's adapted number, a shared scalar: hs_objective */
-    size_t dim;                /**< of x and y */
-    size_t original_dim;       /**< without auxiliary coordinates */
+    hs_var weight;       /**< probability of this way of moving; 1 if there is one */
+    hs_var adapted;      /**< the objective's adapted number, a shared scalar: hs_objective */
+    size_t dim;          /**< of x and y */
+    size_t original_dim; /**< without auxiliary coordinates */
 } hs_transition;
 
 /** Records the transitions from x [dim] with noise n, one for each way in which the proposal moves,

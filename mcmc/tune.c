@@ -16,8 +16,9 @@ typedef struct {
 
 static void averaging_start(averaging *a, double step, double target)
 {
-    *a = (averaging){ .target = target, .mu = log(10 * step), .log_step = log(step),
-                      .log_mean = log(step) };
+    *a = (averaging){
+        .target = target, .mu = log(10 * step), .log_step = log(step), .log_mean = log(step)
+    };
 }
 
 static double averaging_step(averaging *a, double alpha)
@@ -106,8 +107,9 @@ static bool report(const tuner *t, uint64_t step, double alpha, double begin)
     const hs_tune_options *o = &t->options;
     if (!o->progress || (step % ((o->steps + 49) / 50) != 0 && step != o->steps))
         return true;
-    const hs_progress p = { "tune", step, o->steps, (double)NAN, alpha, (double)NAN,
-                            now_seconds() - begin };
+    const hs_progress p = {
+        "tune", step, o->steps, (double)NAN, alpha, (double)NAN, now_seconds() - begin
+    };
     return o->progress(&p, o->context);
 }
 

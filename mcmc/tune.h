@@ -15,14 +15,15 @@
 #include <hastings/mcmc/train.h>
 
 typedef struct {
-    size_t chains;        /**< 0: 16 */
-    size_t steps;         /**< 0: 1000 */
-    double acceptance;    /**< to aim at; 0: 0.65 */
-    bool keep_scale;      /**< leave the mass matrix as it is */
-    const double *points; /**< [chains][original dim], where chains start; NULL: exact draws, or normal
+    size_t chains;     /**< 0: 16 */
+    size_t steps;      /**< 0: 1000 */
+    double acceptance; /**< to aim at; 0: 0.65 */
+    bool keep_scale;   /**< leave the mass matrix as it is */
+    const double
+        *points;   /**< [chains][original dim], where chains start; NULL: exact draws, or normal
                                draws about the origin where the target has none */
-    double *last;         /**< NULL, or room for the last points of the chains */
-    uint64_t seed;        /**< 0: the session's */
+    double *last;  /**< NULL, or room for the last points of the chains */
+    uint64_t seed; /**< 0: the session's */
     hs_progress_function progress;
     void *context;
 } hs_tune_options;

@@ -21,8 +21,8 @@ static hs_param step_of(const hs_reference *r)
 {
     if (r->step.store)
         return r->step;
-    const hs_param named = hs_params_find(hs_proposal_params(r->proposal),
-                                          r->log_step ? "log_step" : "step");
+    const hs_param named =
+        hs_params_find(hs_proposal_params(r->proposal), r->log_step ? "log_step" : "step");
     return named.index >= 0 ? named : hs_params_find(hs_proposal_params(r->proposal), "step");
 }
 

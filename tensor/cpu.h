@@ -19,8 +19,8 @@ const char *hs_isa_name(hs_isa isa);
 
 /* Names of the compiled variants: HS_KERNEL(products) is products_avx512_f32 and so on. */
 #define HS_KERNEL_JOIN_(name, isa, type) name##_##isa##_##type
-#define HS_KERNEL_JOIN(name, isa, type) HS_KERNEL_JOIN_(name, isa, type)
-#define HS_KERNEL(name) HS_KERNEL_JOIN(name, HS_KERNEL_ISA, HS_KERNEL_TYPE)
+#define HS_KERNEL_JOIN(name, isa, type)  HS_KERNEL_JOIN_(name, isa, type)
+#define HS_KERNEL(name)                  HS_KERNEL_JOIN(name, HS_KERNEL_ISA, HS_KERNEL_TYPE)
 
 /* Declares the six variants `const type name_<isa>_<dtype>` and a table of their addresses,
  * to be indexed [isa][dtype]. On machines other than x86-64 only the base variants exist. */

@@ -148,7 +148,7 @@ HS_INLINE void run_tiles(const int TO, const int NV, const hs_product *p, const 
 }
 
 #define TILE(to, nv)                                                                               \
-    static HS_NOINLINE void tiles_##to##x##nv(const hs_product *p, const range *r)                        \
+    static HS_NOINLINE void tiles_##to##x##nv(const hs_product *p, const range *r)                 \
     {                                                                                              \
         run_tiles(to, nv, p, r);                                                                   \
     }

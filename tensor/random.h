@@ -33,7 +33,8 @@ typedef struct {
 } hs_address;
 
 /** One draw, the reference for all the others; slow. */
-double hs_random_at(hs_dtype dtype, hs_distribution d, hs_address at, uint32_t row, uint32_t column);
+double hs_random_at(hs_dtype dtype, hs_distribution d, hs_address at, uint32_t row,
+                    uint32_t column);
 
 /** out[column * stride + lane] for rows row0 + lane, lane < lanes, and columns 0 .. columns-1:
  *  the layout of shards. `out` and stride are aligned to HS_ALIGN bytes, and lanes up to the next

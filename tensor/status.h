@@ -32,7 +32,7 @@ const char *hs_status_text(hs_status status);
 
 /* A status that is ignored is a bug: the compiler says so. */
 #if defined(__GNUC__)
-#define HS_MUST_CHECK __attribute__((warn_unused_result))
+#define HS_MUST_CHECK          __attribute__((warn_unused_result))
 #define HS_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #else
 #define HS_MUST_CHECK

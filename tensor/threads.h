@@ -13,8 +13,7 @@ int hs_threads_default(void);
 
 /** Runs body(part, context) for part = 0 .. parts-1 on up to `threads` threads. Parts are dealt
  *  out in contiguous blocks; the call returns when all are done. */
-void hs_parallel_for(int threads, int parts, void (*body)(int part, void *context),
-                     void *context);
+void hs_parallel_for(int threads, int parts, void (*body)(int part, void *context), void *context);
 
 /** The calling thread's number within hs_parallel_for(), below `threads`; 0 outside of it. */
 int hs_thread_index(void);

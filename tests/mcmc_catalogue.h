@@ -40,8 +40,10 @@ MT_MAYBE hs_proposal *mk_walk(hs_session *s, const hs_target *t)
 }
 MT_MAYBE hs_proposal *mk_walk_diagonal(hs_session *s, const hs_target *t)
 {
-    return mt_perturbed(hs_random_walk(s, &(hs_walk_options){ .dim = hs_target_dim(t), .step = 0.9,
-                                                              .diagonal = true }), 0.2);
+    return mt_perturbed(
+        hs_random_walk(
+            s, &(hs_walk_options){ .dim = hs_target_dim(t), .step = 0.9, .diagonal = true }),
+        0.2);
 }
 MT_MAYBE hs_proposal *mk_walk_log(hs_session *s, const hs_target *t)
 {
@@ -49,14 +51,17 @@ MT_MAYBE hs_proposal *mk_walk_log(hs_session *s, const hs_target *t)
 }
 MT_MAYBE hs_proposal *mk_walk_scaled(hs_session *s, const hs_target *t)
 {
-    return hs_random_walk(s, &(hs_walk_options){ .dim = hs_target_dim(t), .step = 0.8,
-                                                 .scale = mt_scale_values });
+    return hs_random_walk(
+        s, &(hs_walk_options){ .dim = hs_target_dim(t), .step = 0.8, .scale = mt_scale_values });
 }
 MT_MAYBE hs_proposal *mk_walk_all(hs_session *s, const hs_target *t)
 {
-    return mt_perturbed(hs_random_walk(s, &(hs_walk_options){
-                            .dim = hs_target_dim(t), .step = 0.8, .log_step = true,
-                            .diagonal = true, .scale = mt_scale_values }), 0.3);
+    return mt_perturbed(hs_random_walk(s, &(hs_walk_options){ .dim = hs_target_dim(t),
+                                                              .step = 0.8,
+                                                              .log_step = true,
+                                                              .diagonal = true,
+                                                              .scale = mt_scale_values }),
+                        0.3);
 }
 MT_MAYBE hs_proposal *mk_mala(hs_session *s, const hs_target *t)
 {
@@ -68,13 +73,15 @@ MT_MAYBE hs_proposal *mk_mala_diagonal(hs_session *s, const hs_target *t)
 }
 MT_MAYBE hs_proposal *mk_mala_scaled(hs_session *s, const hs_target *t)
 {
-    return hs_mala(s, t, &(hs_walk_options){ .step = 0.2, .log_step = true,
-                                             .scale = mt_scale_values });
+    return hs_mala(s, t,
+                   &(hs_walk_options){ .step = 0.2, .log_step = true, .scale = mt_scale_values });
 }
 MT_MAYBE hs_proposal *mk_mala_all(hs_session *s, const hs_target *t)
 {
-    return mt_perturbed(hs_mala(s, t, &(hs_walk_options){ .step = 0.2, .diagonal = true,
-                                                          .scale = mt_scale_values }), 0.05);
+    return mt_perturbed(
+        hs_mala(s, t,
+                &(hs_walk_options){ .step = 0.2, .diagonal = true, .scale = mt_scale_values }),
+        0.05);
 }
 /* Networks large enough that they matter: a plain initialisation of relu networks is nearly 0. */
 MT_MAYBE hs_proposal *mk_networks(hs_session *s, const hs_target *t)
@@ -84,28 +91,45 @@ MT_MAYBE hs_proposal *mk_networks(hs_session *s, const hs_target *t)
 }
 MT_MAYBE hs_proposal *mk_networks_flow(hs_session *s, const hs_target *t)
 {
-    return mt_perturbed(hs_multi_scheme(s, &(hs_multi_scheme_options){
-                            .dim = hs_target_dim(t), .couplings = 3, .coupling_width = 6,
-                            .coupling_depth = 2, .width = 8, .depth = 2 }), 0.2);
+    return mt_perturbed(hs_multi_scheme(s, &(hs_multi_scheme_options){ .dim = hs_target_dim(t),
+                                                                       .couplings = 3,
+                                                                       .coupling_width = 6,
+                                                                       .coupling_depth = 2,
+                                                                       .width = 8,
+                                                                       .depth = 2 }),
+                        0.2);
 }
 MT_MAYBE hs_proposal *mk_networks_tanh(hs_session *s, const hs_target *t)
 {
-    return mt_perturbed(hs_multi_scheme(s, &(hs_multi_scheme_options){
-                            .dim = hs_target_dim(t), .couplings = 2, .width = 5, .depth = 1,
-                            .activation = HS_TANH }), 0.2);
+    return mt_perturbed(hs_multi_scheme(s, &(hs_multi_scheme_options){ .dim = hs_target_dim(t),
+                                                                       .couplings = 2,
+                                                                       .width = 5,
+                                                                       .depth = 1,
+                                                                       .activation = HS_TANH }),
+                        0.2);
 }
 MT_MAYBE hs_proposal *mk_networks_plain(hs_session *s, const hs_target *t)
 {
-    return mt_perturbed(hs_multi_scheme(s, &(hs_multi_scheme_options){
-                            .dim = hs_target_dim(t), .width = 5, .depth = 2,
-                            .activation = HS_TANH }), 0.2);
+    return mt_perturbed(hs_multi_scheme(s, &(hs_multi_scheme_options){ .dim = hs_target_dim(t),
+                                                                       .width = 5,
+                                                                       .depth = 2,
+                                                                       .activation = HS_TANH }),
+                        0.2);
 }
-MT_MAYBE hs_proposal *mt_scheme(hs_session *s, const hs_target *t, hs_scheme scheme, size_t couplings)
+MT_MAYBE hs_proposal *mt_scheme(hs_session *s, const hs_target *t, hs_scheme scheme,
+                                size_t couplings)
 {
-    return hs_multi_scheme(s, &(hs_multi_scheme_options){
-        .dim = hs_target_dim(t), .couplings = couplings, .coupling_width = 5, .coupling_depth = 2,
-        .width = 8, .depth = 2, .start = scheme, .mean = mt_start_mean, .sd = mt_start_sd,
-        .step = 0.8, .noise = 0.1 });
+    return hs_multi_scheme(s, &(hs_multi_scheme_options){ .dim = hs_target_dim(t),
+                                                          .couplings = couplings,
+                                                          .coupling_width = 5,
+                                                          .coupling_depth = 2,
+                                                          .width = 8,
+                                                          .depth = 2,
+                                                          .start = scheme,
+                                                          .mean = mt_start_mean,
+                                                          .sd = mt_start_sd,
+                                                          .step = 0.8,
+                                                          .noise = 0.1 });
 }
 MT_MAYBE hs_proposal *mk_as_resampling(hs_session *s, const hs_target *t)
 {
@@ -125,22 +149,35 @@ MT_MAYBE hs_proposal *mk_as_latent(hs_session *s, const hs_target *t)
 }
 MT_MAYBE hs_proposal *mk_mixture(hs_session *s, const hs_target *t)
 {
-    return mt_perturbed(hs_position_mixture(s, &(hs_position_mixture_options){
-                            .dim = hs_target_dim(t), .components = 3, .width = 6, .depth = 2,
-                            .activation = HS_TANH, .sd = 0.9 }), 0.4);
+    return mt_perturbed(
+        hs_position_mixture(s, &(hs_position_mixture_options){ .dim = hs_target_dim(t),
+                                                               .components = 3,
+                                                               .width = 6,
+                                                               .depth = 2,
+                                                               .activation = HS_TANH,
+                                                               .sd = 0.9 }),
+        0.4);
 }
 MT_MAYBE hs_proposal *mk_mixture_diagonal(hs_session *s, const hs_target *t)
 {
     const double means[] = { -1, 0.5, 1, 1, -0.5, 0.3 };
-    return mt_perturbed(hs_position_mixture(s, &(hs_position_mixture_options){
-                            .dim = hs_target_dim(t), .components = 2, .width = 6, .depth = 1,
-                            .means = means, .diagonal = true }), 0.3);
+    return mt_perturbed(
+        hs_position_mixture(s, &(hs_position_mixture_options){ .dim = hs_target_dim(t),
+                                                               .components = 2,
+                                                               .width = 6,
+                                                               .depth = 1,
+                                                               .means = means,
+                                                               .diagonal = true }),
+        0.3);
 }
 MT_MAYBE hs_proposal *mk_independent(hs_session *s, const hs_target *t)
 {
     hs_params *ps = hs_session_params(s, 3);
-    hs_flow *flow = hs_flow_affine_new(ps, &(hs_affine_options){
-        .dim = hs_target_dim(t), .couplings = 3, .width = 5, .depth = 1, .activation = HS_TANH });
+    hs_flow *flow = hs_flow_affine_new(ps, &(hs_affine_options){ .dim = hs_target_dim(t),
+                                                                 .couplings = 3,
+                                                                 .width = 5,
+                                                                 .depth = 1,
+                                                                 .activation = HS_TANH });
     return mt_perturbed(hs_independent_flow(s, flow, ps), 0.2);
 }
 MT_MAYBE hs_proposal *mk_user(hs_session *s, const hs_target *t)
@@ -158,8 +195,7 @@ MT_MAYBE hs_proposal *mk_kernels_nested(hs_session *s, const hs_target *t)
 }
 MT_MAYBE hs_proposal *mk_hmc(hs_session *s, const hs_target *t)
 {
-    return hs_hmc(s, t, &(hs_hmc_options){ .leapfrogs = 3, .step = 0.2,
-                                           .scale = mt_scale_values });
+    return hs_hmc(s, t, &(hs_hmc_options){ .leapfrogs = 3, .step = 0.2, .scale = mt_scale_values });
 }
 MT_MAYBE hs_proposal *mk_hmc_kernels(hs_session *s, const hs_target *t)
 {
@@ -169,10 +205,10 @@ MT_MAYBE hs_proposal *mk_hmc_kernels(hs_session *s, const hs_target *t)
 typedef struct {
     const char *name;
     mt_maker *make;
-    size_t least;   /* dimensions */
-    bool density;   /* has log_density: not made of moves */
+    size_t least;    /* dimensions */
+    bool density;    /* has log_density: not made of moves */
     bool quadrature; /* log g of each of its moves is a density of y */
-    bool smooth;    /* in its parameters */
+    bool smooth;     /* in its parameters */
 } mt_entry;
 
 static const mt_entry mt_catalogue[] = {

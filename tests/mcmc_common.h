@@ -73,7 +73,9 @@ MT_MAYBE hs_var mt_normal_draw(void *self, hs_tape *tape, hs_extent extent, uint
 
 MT_MAYBE hs_target *mt_target_normal(hs_session *s, mt_normal *t)
 {
-    return hs_target_new(s, &(hs_target_spec){ .name = "normal", .dim = t->dim, .self = t,
+    return hs_target_new(s, &(hs_target_spec){ .name = "normal",
+                                               .dim = t->dim,
+                                               .self = t,
                                                .log_density = mt_normal_density,
                                                .draw = mt_normal_draw });
 }
@@ -95,7 +97,9 @@ MT_MAYBE hs_target *mt_target_standard(hs_session *s, size_t dim)
     size_t *self = hs_session_alloc(s, sizeof *self);
     if (self)
         *self = dim;
-    return hs_target_new(s, &(hs_target_spec){ .name = "standard", .dim = dim, .self = self,
+    return hs_target_new(s, &(hs_target_spec){ .name = "standard",
+                                               .dim = dim,
+                                               .self = self,
                                                .log_density = mt_standard_density,
                                                .draw = mt_standard_draw });
 }
@@ -126,7 +130,8 @@ MT_MAYBE hs_var mt_correlated_draw(void *self, hs_tape *tape, hs_extent extent, 
 
 MT_MAYBE hs_target *mt_target_correlated(hs_session *s)
 {
-    return hs_target_new(s, &(hs_target_spec){ .name = "correlated", .dim = 2,
+    return hs_target_new(s, &(hs_target_spec){ .name = "correlated",
+                                               .dim = 2,
                                                .log_density = mt_correlated_density,
                                                .draw = mt_correlated_draw });
 }
@@ -157,7 +162,9 @@ MT_MAYBE hs_target *mt_target_modes(hs_session *s, size_t dim)
     size_t *self = hs_session_alloc(s, sizeof *self);
     if (self)
         *self = dim;
-    return hs_target_new(s, &(hs_target_spec){ .name = "modes", .dim = dim, .self = self,
+    return hs_target_new(s, &(hs_target_spec){ .name = "modes",
+                                               .dim = dim,
+                                               .self = self,
                                                .log_density = mt_modes_density,
                                                .draw = mt_modes_draw });
 }
@@ -218,8 +225,11 @@ MT_MAYBE double mt_gsm_adapt(const hs_objective *o, double beta, double alpha)
 
 MT_MAYBE hs_objective mt_gsm(double beta, double rho, double target)
 {
-    return (hs_objective){ .name = "gsm", .loss = mt_gsm_loss, .number = { rho, target },
-                           .adapt = mt_gsm_adapt, .adapted = beta };
+    return (hs_objective){ .name = "gsm",
+                           .loss = mt_gsm_loss,
+                           .number = { rho, target },
+                           .adapt = mt_gsm_adapt,
+                           .adapted = beta };
 }
 
 /* ---- A proposal of the user's own: a walk whose scale is a network of where it stands -------- */
@@ -246,10 +256,17 @@ MT_MAYBE hs_proposal *mt_user_walk(hs_session *s, size_t dim)
     hs_params *ps = hs_session_params(s, 0);
     if (!net || !ps)
         return NULL;
-    *net = hs_mlp_new(ps, &(hs_mlp_options){ .in = dim, .out = dim, .width = 8, .depth = 2,
-                                             .activation = HS_TANH, .init = hs_init_normal(0.7) });
-    return hs_proposal_new(s, &(hs_proposal_spec){ .name = "my-walk", .dim = dim, .self = net,
-                                                   .params = ps, .draw = mt_walk_draw,
+    *net = hs_mlp_new(ps, &(hs_mlp_options){ .in = dim,
+                                             .out = dim,
+                                             .width = 8,
+                                             .depth = 2,
+                                             .activation = HS_TANH,
+                                             .init = hs_init_normal(0.7) });
+    return hs_proposal_new(s, &(hs_proposal_spec){ .name = "my-walk",
+                                                   .dim = dim,
+                                                   .self = net,
+                                                   .params = ps,
+                                                   .draw = mt_walk_draw,
                                                    .log_density = mt_walk_log_density });
 }
 

@@ -20,9 +20,9 @@ typedef struct {
     double (*log_density)(const double *x, size_t dim);
     /* Numbers u[dim] that are uniform on (0, 1) if x is drawn from the target. */
     void (*uniforms)(const double *x, size_t dim, double *u);
-    bool dependent;      /* the uniforms are */
-    double low, high;    /* where points of tests are drawn, uniformly; 0, 0: -3 to 3 */
-    double away;         /* how far from 0 its kinks keep the points of gradient tests */
+    bool dependent;   /* the uniforms are */
+    double low, high; /* where points of tests are drawn, uniformly; 0, 0: -3 to 3 */
+    double away;      /* how far from 0 its kinks keep the points of gradient tests */
 } target_case;
 
 static double log_normal(double x, double mean, double sd)
@@ -93,8 +93,8 @@ static hs_target *full(hs_session *s, size_t dim)
         for (size_t j = 0; j < dim; j++)
             covariance[i * dim + j] =
                 some_sds[i] * some_sds[j] * pow(chain, fabs((double)i - (double)j));
-    return hs_target_gaussian(s, dim, &(hs_gaussian_options){ .mean = some_means,
-                                                              .covariance = covariance });
+    return hs_target_gaussian(
+        s, dim, &(hs_gaussian_options){ .mean = some_means, .covariance = covariance });
 }
 
 static void full_innovations(const double *x, size_t dim, double *z)
@@ -112,8 +112,8 @@ static double full_log(const double *x, size_t dim)
     double z[MOST], sum = 0;
     full_innovations(x, dim, z);
     for (size_t i = 0; i < dim; i++)
-        sum += log_normal(z[i], 0, 1) - log(some_sds[i]) -
-               (i > 0 ? 0.5 * log(1 - chain * chain) : 0);
+        sum +=
+            log_normal(z[i], 0, 1) - log(some_sds[i]) - (i > 0 ? 0.5 * log(1 - chain * chain) : 0);
     return sum;
 }
 
@@ -341,8 +341,8 @@ static void mix_uniforms(const double *x, size_t dim, double *u, bool diagonal_s
     for (size_t i = 0; i < dim; i++) {
         u[i] = 0;
         for (size_t k = 0; k < 3; k++)
-            u[i] += mix_weights[k] *
-                    normal_cdf((x[i] - mix_mean(k, i)) / mix_sd(k, i, diagonal_sds));
+            u[i] +=
+                mix_weights[k] * normal_cdf((x[i] - mix_mean(k, i)) / mix_sd(k, i, diagonal_sds));
     }
 }
 
@@ -387,8 +387,8 @@ static double cross_log(const double *x, size_t dim)
     double sum = 0;
     for (int k = 0; k < 4; k++) {
         const double shift = k % 2 ? -4 : 4;
-        sum += exp(-(k < 2 ? pow(x[0] - shift, 2) + x[1] * x[1]
-                           : x[0] * x[0] + pow(x[1] - shift, 2)));
+        sum +=
+            exp(-(k < 2 ? pow(x[0] - shift, 2) + x[1] * x[1] : x[0] * x[0] + pow(x[1] - shift, 2)));
     }
     (void)dim;
     return log(sum / (4 * pi));

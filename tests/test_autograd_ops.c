@@ -61,12 +61,13 @@ static void quadratic_hvp(const double *x, const double *v, size_t n, double *p,
     quadratic_gradient(v, n, p, context);
 }
 
-static const hs_function cubic_function = { "cubic", cubic, cubic_gradient, cubic_hvp, NULL,
-                                            false };
-static const hs_function quadratic_function = { "quadratic", quadratic, quadratic_gradient,
-                                                quadratic_hvp, NULL, true };
+static const hs_function cubic_function = {
+    "cubic", cubic, cubic_gradient, cubic_hvp, NULL, false
+};
+static const hs_function quadratic_function = { "quadratic",   quadratic, quadratic_gradient,
+                                                quadratic_hvp, NULL,      true };
 /* The example of the gradient is checked to second order, which asks for third derivatives. */
-#define test_function (*(third_order ? &quadratic_function : &cubic_function))
+#define test_function  (*(third_order ? &quadratic_function : &cubic_function))
 #define linear_hessian quadratic_function
 
 /* ---- The table ------------------------------------------------------------------------------ */
@@ -91,10 +92,10 @@ typedef struct {
         return expression;                                                                         \
     }
 #define HS_LEAF(name, doc)
-#define HS_UNARY(name, where, kernel, ga, doc) RECORD(name, hs_##name(a))
-#define HS_BINARY(name, where, kernel, ga, gb, doc) RECORD(name, hs_##name(a, b))
+#define HS_UNARY(name, where, kernel, ga, doc)           RECORD(name, hs_##name(a))
+#define HS_BINARY(name, where, kernel, ga, gb, doc)      RECORD(name, hs_##name(a, b))
 #define HS_TERNARY(name, where, kernel, ga, gb, gc, doc) RECORD(name, hs_##name(a, b, c))
-#define HS_OP(name, rule, example, doc) RECORD(name, example)
+#define HS_OP(name, rule, example, doc)                  RECORD(name, example)
 #include <hastings/autograd/ops.def>
 #undef HS_UNARY
 #undef HS_BINARY
@@ -102,10 +103,10 @@ typedef struct {
 #undef HS_OP
 
 static const op_case cases[] = {
-#define HS_UNARY(name, where, kernel, ga, doc) { #name, 1, where, record_##name },
-#define HS_BINARY(name, where, kernel, ga, gb, doc) { #name, 2, where, record_##name },
+#define HS_UNARY(name, where, kernel, ga, doc)           { #name, 1, where, record_##name },
+#define HS_BINARY(name, where, kernel, ga, gb, doc)      { #name, 2, where, record_##name },
 #define HS_TERNARY(name, where, kernel, ga, gb, gc, doc) { #name, 3, where, record_##name },
-#define HS_OP(name, rule, example, doc) { #name, 0, REAL, record_##name },
+#define HS_OP(name, rule, example, doc)                  { #name, 0, REAL, record_##name },
 #include <hastings/autograd/ops.def>
 };
 enum { CASES = sizeof cases / sizeof *cases };
@@ -119,8 +120,8 @@ typedef struct {
 } batch;
 
 /* One lane, lanes that fill no vector, several shards with a short last one, one start per shard. */
-static const batch batches[] = { { 1, 1, 0 }, { 3, 2, 0 }, { 5, 3, 2 }, { 2, 17, 1 }, { 7, 1, 3 },
-                                 { 18, 1, 0 } };
+static const batch batches[] = { { 1, 1, 0 },  { 3, 2, 0 }, { 5, 3, 2 },
+                                 { 2, 17, 1 }, { 7, 1, 3 }, { 18, 1, 0 } };
 enum { BATCHES = sizeof batches / sizeof *batches };
 
 static size_t values_in(const hs_shape *shape, hs_extent extent, const batch *b)
@@ -137,10 +138,18 @@ static void fill(double *x, size_t n, domain where, int k, uint64_t seed)
     for (size_t i = 0; i < n; i++) {
         const double u = x[i], sign = (i * 7 + (size_t)k) % 3 ? 1 : -1;
         switch (where) {
-        case REAL: x[i] = sign * (0.3 + 1.2 * u); break;
-        case POSITIVE: x[i] = 0.4 + 2 * u; break;
-        case APART: x[i] = 0.5 * floor(6 * u) + 0.25 * k + 0.1 * u - 1.5; break;
-        case SMALL: x[i] = 1.8 * u - 0.9; break;
+        case REAL:
+            x[i] = sign * (0.3 + 1.2 * u);
+            break;
+        case POSITIVE:
+            x[i] = 0.4 + 2 * u;
+            break;
+        case APART:
+            x[i] = 0.5 * floor(6 * u) + 0.25 * k + 0.1 * u - 1.5;
+            break;
+        case SMALL:
+            x[i] = 1.8 * u - 0.9;
+            break;
         }
     }
 }
@@ -206,10 +215,12 @@ static void check_gradients(const op_case *op, const hs_shape *shape, const hs_e
         order[k] = r.x[(k + held) % arity];
         values[k] = r.value[(k + held) % arity];
     }
-    const hs_gradcheck_options options = { .order = 2, .starts = b->starts,
+    const hs_gradcheck_options options = { .order = 2,
+                                           .starts = b->starts,
                                            .rows_per_start = b->rows_per_start,
                                            .shard_starts = b->shard_starts,
-                                           .held = (size_t)held, .seed = 5 };
+                                           .held = (size_t)held,
+                                           .seed = 5 };
     const hs_status status = hs_gradcheck(loss, order, values, (size_t)arity, &options, &report);
     ck_assert_msg(status == HS_OK, "%s: %s", op->name, hs_tape_error(r.tape));
     char text[3][HS_SHAPE_TEXT];

@@ -78,8 +78,10 @@ static verdict one_step(hs_session *s, const hs_target *t, const hs_proposal *p,
 {
     ck_session_ok(s);
     double *points = mt_exact_points(s, t, CHAINS, seed);
-    hs_chains *c = hs_sample(s, t, p, &(hs_sample_options){
-        .chains = CHAINS, .draws = 1, .points = points, .n_points = CHAINS, .seed = seed + 1 });
+    hs_chains *c = hs_sample(
+        s, t, p,
+        &(hs_sample_options){
+            .chains = CHAINS, .draws = 1, .points = points, .n_points = CHAINS, .seed = seed + 1 });
     ck_session_ok(s);
     ck_assert_uint_eq(c->proposals, CHAINS);
     const verdict v = judge(points, c);
@@ -94,8 +96,8 @@ static void expect_invariant(hs_session *s, const hs_target *t, const hs_proposa
     ck_assert_msg(v.worst < 5 && v.balance < 5,
                   "%s on %s, %zu-D: moments change by %.2f errors, detailed balance by %.2f", name,
                   hs_target_name(t), hs_target_dim(t), v.worst, v.balance);
-    ck_assert_msg(v.moved > 0.01 && v.nonfinite == 0, "%s on %s: only %g moved, %g not finite", name,
-                  hs_target_name(t), v.moved, v.nonfinite);
+    ck_assert_msg(v.moved > 0.01 && v.nonfinite == 0, "%s on %s: only %g moved, %g not finite",
+                  name, hs_target_name(t), v.moved, v.nonfinite);
 }
 
 /* ---- Every proposal, on several targets ------------------------------------------------------- */
@@ -122,9 +124,14 @@ START_TEST(untrained_networks_leave_the_target_invariant)
     for (int i = 0; i < 3; i++) {
         hs_session *s = mt_session(30 + (uint64_t)i);
         const hs_target *t = mt_target_modes(s, 2);
-        const hs_proposal *p = hs_multi_scheme(s, &(hs_multi_scheme_options){
-            .dim = 2, .couplings = 4, .init = i == 2 ? hs_init_glorot() : (hs_init){ 0 },
-            .activation = i == 0 ? HS_RELU : i == 1 ? HS_GELU : HS_TANH, .replica = (uint64_t)i });
+        const hs_proposal *p = hs_multi_scheme(
+            s, &(hs_multi_scheme_options){ .dim = 2,
+                                           .couplings = 4,
+                                           .init = i == 2 ? hs_init_glorot() : (hs_init){ 0 },
+                                           .activation = i == 0   ? HS_RELU
+                                                         : i == 1 ? HS_GELU
+                                                                  : HS_TANH,
+                                           .replica = (uint64_t)i });
         expect_invariant(s, t, p, "untrained");
         hs_session_free(s);
     }
@@ -134,8 +141,8 @@ END_TEST
 /* With auxiliary coordinates the kernel of (x, a) leaves x invariant, if a is drawn anew. */
 START_TEST(augmented_kernels_leave_the_target_invariant)
 {
-    mt_maker *const makers[] = { mk_networks_flow, mk_mala, mk_walk, mk_as_latent, mk_mixture,
-                                 mk_hmc, mk_kernels };
+    mt_maker *const makers[] = { mk_networks_flow, mk_mala, mk_walk,   mk_as_latent,
+                                 mk_mixture,       mk_hmc,  mk_kernels };
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
         hs_session *s = mt_session(40 + i);
         const hs_target *t = hs_target_augment(s, mt_target_modes(s, i % 2 ? 2 : 1), i % 2 ? 1 : 2);
@@ -150,8 +157,9 @@ START_TEST(pulled_back_targets_and_targets_in_c_are_left_invariant)
 {
     hs_session *s = mt_session(50);
     hs_params *ps = hs_session_params(s, 9);
-    hs_flow *flow = hs_flow_affine_new(ps, &(hs_affine_options){
-        .dim = 2, .couplings = 2, .width = 5, .depth = 1, .activation = HS_TANH });
+    hs_flow *flow = hs_flow_affine_new(
+        ps, &(hs_affine_options){
+                .dim = 2, .couplings = 2, .width = 5, .depth = 1, .activation = HS_TANH });
     const hs_target *t = hs_target_pull_back(s, mt_target_modes(s, 2), flow);
     expect_invariant(s, t, mk_mala(s, t), "MALA, pulled back");
     expect_invariant(s, t, mk_walk(s, t), "walk, pulled back");
@@ -171,8 +179,10 @@ START_TEST(float32_kernels_leave_the_target_invariant)
     const hs_target *u = mt_target_modes(narrow, 2);
     mt_maker *const makers[] = { mk_walk, mk_mala, mk_networks_flow, mk_mixture, mk_hmc };
     for (size_t i = 0; i < 5; i++) {
-        hs_chains *c = hs_sample(narrow, u, makers[i](narrow, u), &(hs_sample_options){
-            .chains = CHAINS, .draws = 1, .points = points, .n_points = CHAINS, .seed = 5 });
+        hs_chains *c = hs_sample(
+            narrow, u, makers[i](narrow, u),
+            &(hs_sample_options){
+                .chains = CHAINS, .draws = 1, .points = points, .n_points = CHAINS, .seed = 5 });
         ck_session_ok(narrow);
         const verdict v = judge(points, c);
         ck_assert_msg(v.worst < 5 && v.balance < 5 && v.moved > 0.02, "%zu: %g %g %g", i, v.worst,
@@ -186,9 +196,23 @@ END_TEST
 
 /* ---- The check finds mistakes ----------------------------------------------------------------- */
 
-typedef enum { RIGHT, SIGN, FACTOR, NO_VOLUME, NO_REVERSE, FLAT_SCALE, SYMMETRIC, MISTAKES } mistake;
-static const char *const mistake_name[] = { "none", "sign", "factor", "no volume", "no reverse",
-                                            "scale at the wrong point", "said to be symmetric" };
+typedef enum {
+    RIGHT,
+    SIGN,
+    FACTOR,
+    NO_VOLUME,
+    NO_REVERSE,
+    FLAT_SCALE,
+    SYMMETRIC,
+    MISTAKES
+} mistake;
+static const char *const mistake_name[] = { "none",
+                                            "sign",
+                                            "factor",
+                                            "no volume",
+                                            "no reverse",
+                                            "scale at the wrong point",
+                                            "said to be symmetric" };
 
 typedef struct {
     const hs_proposal *base;
@@ -235,14 +259,15 @@ START_TEST(mistakes_in_log_g_are_found)
     hs_session *s = mt_session(70);
     const hs_target *t = mt_target_modes(s, 1);
     wrong w = { mk_networks(s, t), (mistake)_i };
-    const hs_proposal *p = hs_proposal_new(s, &(hs_proposal_spec){
-        .name = "wrong", .dim = 1, .self = &w, .ways = 1, .moves = wrong_moves });
+    const hs_proposal *p = hs_proposal_new(
+        s, &(hs_proposal_spec){
+               .name = "wrong", .dim = 1, .self = &w, .ways = 1, .moves = wrong_moves });
     const verdict v = one_step(s, t, p, 100);
     if (_i == RIGHT)
         ck_assert_msg(v.worst < 5 && v.balance < 5, "%g %g", v.worst, v.balance);
     else
-        ck_assert_msg(v.worst > 8 && v.balance > 5, "%s: only %g and %g errors",
-                      mistake_name[_i], v.worst, v.balance);
+        ck_assert_msg(v.worst > 8 && v.balance > 5, "%s: only %g and %g errors", mistake_name[_i],
+                      v.worst, v.balance);
     hs_session_free(s);
 }
 END_TEST
@@ -258,13 +283,19 @@ START_TEST(a_forgotten_jacobian_is_found)
     hs_session *s = mt_session(80);
     const hs_target *t = mt_target_modes(s, 1);
     hs_params *ps = hs_session_params(s, 0);
-    hs_mlp net = hs_mlp_new(ps, &(hs_mlp_options){ .in = 1, .out = 1, .width = 8, .depth = 2,
+    hs_mlp net = hs_mlp_new(ps, &(hs_mlp_options){ .in = 1,
+                                                   .out = 1,
+                                                   .width = 8,
+                                                   .depth = 2,
                                                    .activation = HS_TANH,
                                                    .init = hs_init_normal(0.7) });
     for (int forget = 0; forget < 2; forget++) {
-        const hs_proposal *p = hs_proposal_new(s, &(hs_proposal_spec){
-            .dim = 1, .self = &net, .params = ps, .draw = mt_walk_draw,
-            .log_density = forget ? no_jacobian : mt_walk_log_density });
+        const hs_proposal *p = hs_proposal_new(
+            s, &(hs_proposal_spec){ .dim = 1,
+                                    .self = &net,
+                                    .params = ps,
+                                    .draw = mt_walk_draw,
+                                    .log_density = forget ? no_jacobian : mt_walk_log_density });
         const verdict v = one_step(s, t, p, 200);
         ck_assert_msg(forget ? v.worst > 8 : v.worst < 5, "%d: %g", forget, v.worst);
     }
@@ -285,9 +316,13 @@ START_TEST(hmc_without_kinetic_energy_is_found)
     hs_session *s = mt_session(90);
     const hs_target *t = mt_target_modes(s, 1);
     hs_proposal *base = hs_hmc(s, t, &(hs_hmc_options){ .leapfrogs = 2, .step = 1.1 });
-    const hs_proposal *p = hs_proposal_new(s, &(hs_proposal_spec){
-        .name = "cold", .dim = 1, .self = base, .normals = hs_proposal_normals(base), .ways = 1,
-        .moves = cold_moves });
+    const hs_proposal *p =
+        hs_proposal_new(s, &(hs_proposal_spec){ .name = "cold",
+                                                .dim = 1,
+                                                .self = base,
+                                                .normals = hs_proposal_normals(base),
+                                                .ways = 1,
+                                                .moves = cold_moves });
     const verdict right = one_step(s, t, base, 300), cold = one_step(s, t, p, 300);
     ck_assert_msg(right.worst < 5 && right.balance < 5, "%g %g", right.worst, right.balance);
     ck_assert_msg(cold.worst > 8, "%g", cold.worst);

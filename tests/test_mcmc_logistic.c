@@ -293,8 +293,8 @@ START_TEST(posteriors_of_the_field)
     check_mode(s, data, mode, covariance);
 
     hs_target *posterior = hs_target_logistic(s, data, NULL);
-    hs_target *round = hs_target_gaussian(
-        s, d, &(hs_gaussian_options){ .mean = mode, .covariance = covariance });
+    hs_target *round =
+        hs_target_gaussian(s, d, &(hs_gaussian_options){ .mean = mode, .covariance = covariance });
     hs_tape *tape = hs_tape_new(HS_F64);
     hs_var centre = hs_tensor(tape, hs_dims(d), mode);
     hs_var x = hs_target_draw(round, tape, HS_START, 0), log_g = hs_target_log_density(round, x);
@@ -348,13 +348,27 @@ START_TEST(bad_data_are_named)
     double prior_sd = 0;
     size_t rows = 3;
     switch (_i) {
-    case 0: label[1] = 0, expected = "all 3 labels are 0: there is one class"; break;
-    case 1: label[0] = label[2] = 1, expected = "all 3 labels are 1: there is one class"; break;
-    case 2: x[3] = (double)NAN, expected = "row 1, column 1 of the data is nan"; break;
-    case 3: x[4] = (double)INFINITY, expected = "row 2, column 0 of the data is inf"; break;
-    case 4: label[2] = 2, expected = "the label of row 2 is 2, and not 0 or 1"; break;
-    case 5: prior_sd = -1, expected = "standard deviation of the prior 0 is -1"; break;
-    default: rows = 0, expected = "the data have 0 rows"; break;
+    case 0:
+        label[1] = 0, expected = "all 3 labels are 0: there is one class";
+        break;
+    case 1:
+        label[0] = label[2] = 1, expected = "all 3 labels are 1: there is one class";
+        break;
+    case 2:
+        x[3] = (double)NAN, expected = "row 1, column 1 of the data is nan";
+        break;
+    case 3:
+        x[4] = (double)INFINITY, expected = "row 2, column 0 of the data is inf";
+        break;
+    case 4:
+        label[2] = 2, expected = "the label of row 2 is 2, and not 0 or 1";
+        break;
+    case 5:
+        prior_sd = -1, expected = "standard deviation of the prior 0 is -1";
+        break;
+    default:
+        rows = 0, expected = "the data have 0 rows";
+        break;
     }
     hs_session *s = hs_session_new(NULL);
     const hs_dataset data = data_of(rows, 2, x, label);

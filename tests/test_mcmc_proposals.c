@@ -39,10 +39,10 @@ static moved run_moves(const hs_proposal *p, bool density, const double *x, size
         out[count++] = m[k].weight = hs_broadcast(m[k].weight, hs_scalar_shape(), HS_ROW);
     }
     if (density) {
-        out[count++] = hs_broadcast(hs_proposal_log_density(p, m[0].y, from), hs_scalar_shape(),
-                                    HS_ROW);
-        out[count++] = hs_broadcast(hs_proposal_log_density(p, from, m[0].y), hs_scalar_shape(),
-                                    HS_ROW);
+        out[count++] =
+            hs_broadcast(hs_proposal_log_density(p, m[0].y, from), hs_scalar_shape(), HS_ROW);
+        out[count++] =
+            hs_broadcast(hs_proposal_log_density(p, from, m[0].y), hs_scalar_shape(), HS_ROW);
     }
     hs_plan *plan;
     hs_status status = hs_plan_new(&plan, out, count,
@@ -258,8 +258,8 @@ static void check_plane(const mt_entry *e, const hs_proposal *p, const double *x
     for (size_t i = 0; i < SIDE; i++)
         for (size_t j = 0; j < SIDE; j++) {
             const double *corner = g + i * (SIDE + 1) + j;
-            const double part = h * h / 4 * (corner[0] + corner[1] + corner[SIDE + 1] +
-                                             corner[SIDE + 2]);
+            const double part =
+                h * h / 4 * (corner[0] + corner[1] + corner[SIDE + 1] + corner[SIDE + 2]);
             mass[i * CELLS / SIDE][j * CELLS / SIDE] += part;
             total += part;
         }
@@ -359,12 +359,14 @@ START_TEST(scores_agree_and_weights_add_up)
             sum_error = fmax(sum_error, fabs(sum - 1));
             if (e->density) {
                 worst = fmax(worst, fabs(m.fwd[0][r] - m.direct[r]) / (1 + fabs(m.direct[r])));
-                reverse = fmax(reverse, fabs(m.rev[0][r] - m.reverse[r]) / (1 + fabs(m.reverse[r])));
+                reverse =
+                    fmax(reverse, fabs(m.rev[0][r] - m.reverse[r]) / (1 + fabs(m.reverse[r])));
             }
         }
         ck_assert_msg(worst < 1e-9, "%s, %zu-D: scores differ by %g", e->name, dim, worst);
         ck_assert_msg(reverse < 1e-9, "%s, %zu-D: reverse differs by %g", e->name, dim, reverse);
-        ck_assert_msg(sum_error < 1e-12 && least > 0, "%s: weights %g %g", e->name, sum_error, least);
+        ck_assert_msg(sum_error < 1e-12 && least > 0, "%s: weights %g %g", e->name, sum_error,
+                      least);
         if (e->quadrature && !e->density && dim < 3)
             reverse = worst_mixture_reverse(p, x[i], &m);
         ck_assert_msg(reverse < 1e-9, "%s, %zu-D: reverse differs by %g", e->name, dim, reverse);

@@ -42,8 +42,10 @@ static void check_gradients(const mt_entry *e, size_t dim, int order)
         next += hs_shape_count(&shape);
     }
     hs_gradcheck_report report;
-    const hs_status status = hs_gradcheck(loss, wrt, values, count, &(hs_gradcheck_options){
-        .order = order, .starts = 3, .rows_per_start = 2, .seed = 9 }, &report);
+    const hs_status status = hs_gradcheck(
+        loss, wrt, values, count,
+        &(hs_gradcheck_options){ .order = order, .starts = 3, .rows_per_start = 2, .seed = 9 },
+        &report);
     ck_assert_msg(!status, "%s: %s", e->name, hs_tape_error(tape));
     ck_assert_msg(report.worst < 1e-6, "%s, %zu-D, order %d: %s, element %zu: %.12g, not %.12g",
                   e->name, dim, report.order, hs_param_name(hs_params_at(ps, report.wrt)),
@@ -81,7 +83,8 @@ START_TEST(mala_by_hand)
     const hs_proposal *p = hs_mala(s, t, &(hs_walk_options){ .step = tau });
     ck_session_ok(s);
     hs_tape *tape = hs_tape_new(HS_F64);
-    hs_var x = hs_input(tape, "x", HS_START, hs_dims(1)), n = hs_input(tape, "n", HS_ROW, hs_dims(1));
+    hs_var x = hs_input(tape, "x", HS_START, hs_dims(1)),
+           n = hs_input(tape, "n", HS_ROW, hs_dims(1));
     hs_transition m;
     hs_transitions(t, p, x, n, &m);
     hs_var step = hs_param_var(tape, hs_params_find(hs_proposal_params(p), "step"));
@@ -120,7 +123,8 @@ START_TEST(a_symmetric_walk_does_not_score_itself_for_the_ratio)
     const hs_target *t = mt_target_standard(s, 2);
     const hs_proposal *p = mk_walk(s, t);
     hs_tape *tape = hs_tape_new(HS_F64);
-    hs_var x = hs_input(tape, "x", HS_START, hs_dims(2)), n = hs_normal(tape, HS_ROW, hs_dims(2), 0);
+    hs_var x = hs_input(tape, "x", HS_START, hs_dims(2)),
+           n = hs_normal(tape, HS_ROW, hs_dims(2), 0);
     hs_transition m;
     hs_transitions(t, p, x, n, &m);
     ck_assert_int_eq(m.log_g_fwd.id, m.log_g_rev.id);
@@ -147,19 +151,19 @@ START_TEST(bad_options_are_named)
     ck_session_failed(s, HS_EINVAL, "multi-scheme", "dimensions");
     ck_assert_ptr_null(hs_multi_scheme(s, &(hs_multi_scheme_options){ .dim = 1, .couplings = 1 }));
     ck_session_failed(s, HS_EINVAL, "couplings");
-    ck_assert_ptr_null(hs_multi_scheme(s, &(hs_multi_scheme_options){
-        .dim = 2, .start = HS_AS_MALA, .activation = HS_TANH }));
+    ck_assert_ptr_null(hs_multi_scheme(
+        s, &(hs_multi_scheme_options){ .dim = 2, .start = HS_AS_MALA, .activation = HS_TANH }));
     ck_session_failed(s, HS_EINVAL, "relu");
-    ck_assert_ptr_null(hs_multi_scheme(s, &(hs_multi_scheme_options){
-        .dim = 5, .width = 9, .start = HS_AS_MALA }));
+    ck_assert_ptr_null(hs_multi_scheme(
+        s, &(hs_multi_scheme_options){ .dim = 5, .width = 9, .start = HS_AS_MALA }));
     ck_session_failed(s, HS_EINVAL, "at least 10", "9");
     ck_assert_ptr_null(hs_position_mixture(s, &(hs_position_mixture_options){ .components = 3 }));
     ck_session_failed(s, HS_EINVAL, "dimensions");
-    ck_assert_ptr_null(hs_position_mixture(s, &(hs_position_mixture_options){
-        .dim = 2, .components = 65 }));
+    ck_assert_ptr_null(
+        hs_position_mixture(s, &(hs_position_mixture_options){ .dim = 2, .components = 65 }));
     ck_session_failed(s, HS_EINVAL, "64");
-    ck_assert_ptr_null(hs_position_mixture(s, &(hs_position_mixture_options){
-        .dim = 2, .sd = -1 }));
+    ck_assert_ptr_null(
+        hs_position_mixture(s, &(hs_position_mixture_options){ .dim = 2, .sd = -1 }));
     ck_session_failed(s, HS_EINVAL, "sd");
     const hs_proposal *a = mk_walk(s, two), *b = mk_walk(s, three);
     ck_assert_ptr_null(hs_kernel_mixture(s, a, b, 0.5));
@@ -168,18 +172,19 @@ START_TEST(bad_options_are_named)
     ck_session_failed(s, HS_EINVAL, "probability");
     ck_assert_ptr_null(hs_kernel_mixture(s, a, a, (double)NAN));
     ck_session_failed(s, HS_EINVAL, "probability");
-    const hs_proposal *many = hs_position_mixture(s, &(hs_position_mixture_options){
-        .dim = 2, .components = 64 });
+    const hs_proposal *many =
+        hs_position_mixture(s, &(hs_position_mixture_options){ .dim = 2, .components = 64 });
     ck_session_ok(s);
     ck_assert_ptr_null(hs_kernel_mixture(s, many, a, 0.5));
     ck_session_failed(s, HS_EINVAL, "64");
     ck_assert_ptr_null(hs_proposal_new(s, &(hs_proposal_spec){ .name = "mine", .dim = 2 }));
     ck_session_failed(s, HS_EINVAL, "mine");
-    ck_assert_ptr_null(hs_proposal_new(s, &(hs_proposal_spec){
-        .name = "mine", .draw = mt_walk_draw, .log_density = mt_walk_log_density }));
+    ck_assert_ptr_null(hs_proposal_new(
+        s, &(hs_proposal_spec){
+               .name = "mine", .draw = mt_walk_draw, .log_density = mt_walk_log_density }));
     ck_session_failed(s, HS_EINVAL, "mine", "dimensions");
-    ck_assert_ptr_null(hs_target_new(s, &(hs_target_spec){ .name = "nowhere",
-                                                           .log_density = mt_standard_density }));
+    ck_assert_ptr_null(hs_target_new(
+        s, &(hs_target_spec){ .name = "nowhere", .log_density = mt_standard_density }));
     ck_session_failed(s, HS_EINVAL, "nowhere", "dimensions");
     ck_assert_ptr_null(hs_target_new(s, &(hs_target_spec){ .name = "nothing", .dim = 1 }));
     ck_session_failed(s, HS_EINVAL, "nothing", "log density");
@@ -204,8 +209,8 @@ START_TEST(scales_must_be_positive)
         ck_session_failed(s, HS_EINVAL, "scale");
         ck_assert_ptr_null(hs_hmc(s, two, &(hs_hmc_options){ .scale = bad[i] }));
         ck_session_failed(s, HS_EINVAL, "scale");
-        ck_assert_ptr_null(hs_multi_scheme(s, &(hs_multi_scheme_options){
-            .dim = 2, .start = HS_AS_RESAMPLING, .sd = bad[i] }));
+        ck_assert_ptr_null(hs_multi_scheme(
+            s, &(hs_multi_scheme_options){ .dim = 2, .start = HS_AS_RESAMPLING, .sd = bad[i] }));
         ck_session_failed(s, HS_EINVAL, "sd");
     }
     hs_session_free(s);
@@ -260,11 +265,14 @@ START_TEST(wrong_shapes_of_a_users_proposal_are_named)
 {
     hs_session *s = mt_session(1);
     const hs_target *t = mt_target_standard(s, 2);
-    const hs_proposal *vector = hs_proposal_new(s, &(hs_proposal_spec){
-        .name = "vector", .dim = 2, .draw = mt_walk_draw, .log_density = two_numbers,
-        .self = &(hs_mlp){ 0 } });
-    const hs_proposal *wide = hs_proposal_new(s, &(hs_proposal_spec){
-        .name = "wide", .dim = 2, .draw = longer, .log_density = two_numbers });
+    const hs_proposal *vector = hs_proposal_new(s, &(hs_proposal_spec){ .name = "vector",
+                                                                        .dim = 2,
+                                                                        .draw = mt_walk_draw,
+                                                                        .log_density = two_numbers,
+                                                                        .self = &(hs_mlp){ 0 } });
+    const hs_proposal *wide = hs_proposal_new(
+        s, &(hs_proposal_spec){
+               .name = "wide", .dim = 2, .draw = longer, .log_density = two_numbers });
     ck_session_ok(s);
     ck_assert_ptr_null(hs_sample(s, t, wide, NULL));
     ck_session_failed(s, HS_ESHAPE, "wide", "[2]", "[4]");
@@ -290,8 +298,12 @@ START_TEST(release_is_called_once)
 {
     int thing;
     hs_session *s = mt_session(1);
-    const hs_proposal_spec good = { .name = "mine", .dim = 1, .self = &thing, .draw = mt_walk_draw,
-                                    .log_density = two_numbers, .release = count_release };
+    const hs_proposal_spec good = { .name = "mine",
+                                    .dim = 1,
+                                    .self = &thing,
+                                    .draw = mt_walk_draw,
+                                    .log_density = two_numbers,
+                                    .release = count_release };
     hs_proposal_spec bad = good;
     bad.dim = 0;
     released = 0;

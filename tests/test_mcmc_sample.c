@@ -14,16 +14,18 @@ START_TEST(a_chain_by_hand)
     hs_session *s = mt_session(3);
     const hs_target *t = mt_target_standard(s, 1);
     const double start[2] = { 0.5, -3 }, step = 1.5;
-    hs_chains *c = hs_sample(s, t, hs_random_walk(s, &(hs_walk_options){ .dim = 1, .step = step }),
-                             &(hs_sample_options){ .chains = 2, .draws = N, .points = start,
-                                                   .n_points = 2, .seed = 8 });
+    hs_chains *c = hs_sample(
+        s, t, hs_random_walk(s, &(hs_walk_options){ .dim = 1, .step = step }),
+        &(hs_sample_options){ .chains = 2, .draws = N, .points = start, .n_points = 2, .seed = 8 });
     ck_session_ok(s);
     size_t wrong = 0, taken = 0;
     for (uint32_t k = 0; k < 2; k++) {
         double x = start[k];
         for (uint64_t i = 0; i < N; i++) {
-            const double n = hs_random_at(HS_F64, HS_NORMAL, (hs_address){ 8, STREAM_NOISE, i }, k, 0);
-            const double u = hs_random_at(HS_F64, HS_UNIFORM, (hs_address){ 8, STREAM_ACCEPT, i }, k, 0);
+            const double n =
+                hs_random_at(HS_F64, HS_NORMAL, (hs_address){ 8, STREAM_NOISE, i }, k, 0);
+            const double u =
+                hs_random_at(HS_F64, HS_UNIFORM, (hs_address){ 8, STREAM_ACCEPT, i }, k, 0);
             const double y = x + step * n, ratio = 0.5 * (x * x - y * y);
             const double alpha = exp(fmin(ratio, 0)), jump = alpha * (y - x) * (y - x);
             const bool accept = log(u) < fmin(ratio, 0);
@@ -58,9 +60,9 @@ START_TEST(acceptance_is_in_log_space)
         hs_session *s = hs_session_new(&(hs_session_options){ .seed = 1, .float32 = narrow });
         const hs_target *t = hs_target_new(s, &(hs_target_spec){ .dim = 1, .log_density = steep });
         const double start = 1000;
-        hs_chains *c = hs_sample(s, t, hs_random_walk(s, &(hs_walk_options){ .dim = 1, .step = 10 }),
-                                 &(hs_sample_options){ .chains = 1, .draws = 400, .points = &start,
-                                                       .n_points = 1 });
+        hs_chains *c = hs_sample(
+            s, t, hs_random_walk(s, &(hs_walk_options){ .dim = 1, .step = 10 }),
+            &(hs_sample_options){ .chains = 1, .draws = 400, .points = &start, .n_points = 1 });
         ck_session_ok(s);
         double last = start;
         for (size_t i = 0; i < 400; i++) { /* downhill always, uphill never */
@@ -105,14 +107,15 @@ START_TEST(points_outside_the_support_are_rejected_and_counted)
     hs_var (*const density[])(void *, hs_var) = { exponential, exponential_nan, exponential_plus };
     for (int i = 0; i < 3; i++) {
         hs_session *s = mt_session(5);
-        const hs_target *t = hs_target_new(s, &(hs_target_spec){ .name = "exponential", .dim = 1,
-                                                                 .log_density = density[i] });
+        const hs_target *t = hs_target_new(
+            s, &(hs_target_spec){ .name = "exponential", .dim = 1, .log_density = density[i] });
         double *points = malloc(CHAINS * sizeof *points);
         for (uint32_t k = 0; k < CHAINS; k++) /* exact */
             points[k] = -log(hs_random_at(HS_F64, HS_UNIFORM, (hs_address){ 1, 99, 0 }, k, 0));
-        hs_chains *c = hs_sample(s, t, hs_random_walk(s, &(hs_walk_options){ .dim = 1, .step = 2 }),
-                                 &(hs_sample_options){ .chains = CHAINS, .draws = DRAWS,
-                                                       .points = points, .n_points = CHAINS });
+        hs_chains *c =
+            hs_sample(s, t, hs_random_walk(s, &(hs_walk_options){ .dim = 1, .step = 2 }),
+                      &(hs_sample_options){
+                          .chains = CHAINS, .draws = DRAWS, .points = points, .n_points = CHAINS });
         ck_session_ok(s);
         double sum = 0, square = 0, outside = 0, bad = 0;
         for (size_t k = 0; k < CHAINS; k++) {
@@ -143,10 +146,10 @@ END_TEST
 START_TEST(a_bad_start_names_its_chain)
 {
     hs_session *s = mt_session(5);
-    const hs_target *t = hs_target_new(s, &(hs_target_spec){ .name = "exponential", .dim = 1,
-                                                             .log_density = exponential });
-    const hs_target *u = hs_target_new(s, &(hs_target_spec){ .name = "nan", .dim = 1,
-                                                             .log_density = exponential_nan });
+    const hs_target *t = hs_target_new(
+        s, &(hs_target_spec){ .name = "exponential", .dim = 1, .log_density = exponential });
+    const hs_target *u = hs_target_new(
+        s, &(hs_target_spec){ .name = "nan", .dim = 1, .log_density = exponential_nan });
     const hs_proposal *p = hs_random_walk(s, &(hs_walk_options){ .dim = 1 });
     const double points[] = { 1, 1, 1, -1, 1 }, nan_points[] = { 1, (double)NAN, 1, 1, 1 };
     hs_sample_options o = { .points = points, .n_points = 5, .draws = 3 };
@@ -173,23 +176,26 @@ END_TEST
 
 START_TEST(a_chain_does_not_depend_on_others)
 {
-    mt_maker *const makers[] = { mk_walk, mk_mala, mk_networks_flow, mk_mixture, mk_kernels, mk_hmc };
+    mt_maker *const makers[] = {
+        mk_walk, mk_mala, mk_networks_flow, mk_mixture, mk_kernels, mk_hmc
+    };
     const size_t counts[] = { 100, 1, 7, 64 };
     const int threads[] = { 1, 2, 3, 8 };
     for (size_t m = 0; m < sizeof makers / sizeof *makers; m++) {
         double kept[7][20][2];
         for (int i = 0; i < 4; i++) {
-            hs_session *s = hs_session_new(&(hs_session_options){ .seed = 4, .threads = threads[i] });
+            hs_session *s =
+                hs_session_new(&(hs_session_options){ .seed = 4, .threads = threads[i] });
             const hs_target *t = mt_target_modes(s, 2);
-            hs_chains *c = hs_sample(s, t, makers[m](s, t), &(hs_sample_options){
-                .chains = counts[i], .draws = 20 });
+            hs_chains *c = hs_sample(s, t, makers[m](s, t),
+                                     &(hs_sample_options){ .chains = counts[i], .draws = 20 });
             ck_session_ok(s);
             for (size_t k = 0; k < counts[i] && k < 7; k++) {
                 if (i == 0)
                     memcpy(kept[k], hs_chains_draw(c, k, 0), sizeof kept[k]);
                 /* One chain alone is computed with vectors over coordinates, and rounds otherwise. */
-                bool same = counts[i] == 1 || memcmp(kept[k], hs_chains_draw(c, k, 0),
-                                                     sizeof kept[k]) == 0;
+                bool same =
+                    counts[i] == 1 || memcmp(kept[k], hs_chains_draw(c, k, 0), sizeof kept[k]) == 0;
                 for (size_t j = 0; j < 20 && counts[i] == 1; j++)
                     same = same && hs_close(kept[k][j][0], hs_chains_draw(c, k, j)[0], 1e-9, 1e-9);
                 ck_assert_msg(same, "proposal %zu: chain %zu of %zu differs from that of %zu", m, k,
@@ -207,8 +213,8 @@ START_TEST(thinning_and_warmup_leave_out_draws)
     const hs_target *t = mt_target_modes(s, 2);
     const hs_proposal *p = mk_mala(s, t);
     hs_chains *all = hs_sample(s, t, p, &(hs_sample_options){ .chains = 3, .draws = 100 });
-    hs_chains *some = hs_sample(s, t, p, &(hs_sample_options){ .chains = 3, .draws = 9, .thin = 10,
-                                                               .warmup = 7 });
+    hs_chains *some = hs_sample(
+        s, t, p, &(hs_sample_options){ .chains = 3, .draws = 9, .thin = 10, .warmup = 7 });
     ck_session_ok(s);
     ck_assert_uint_eq(some->draws, 9);
     for (size_t k = 0; k < 3; k++)
@@ -237,14 +243,16 @@ START_TEST(stopped_early_the_draws_so_far_are_kept)
     hs_session *s = mt_session(4);
     const hs_target *t = mt_target_modes(s, 2);
     const hs_proposal *p = mk_mala(s, t);
-    hs_chains *all = hs_sample(s, t, p, &(hs_sample_options){ .chains = 3, .draws = 100,
-                                                              .warmup = 20 });
+    hs_chains *all =
+        hs_sample(s, t, p, &(hs_sample_options){ .chains = 3, .draws = 100, .warmup = 20 });
     const uint64_t stops[] = { 61, 21, 20, 5, 1000 };
     const size_t draws[] = { 42, 2, 0, 0, 100 };
     for (int i = 0; i < 5; i++) {
         uint64_t stop = stops[i];
-        hs_chains *c = hs_sample(s, t, p, &(hs_sample_options){
-            .chains = 3, .draws = 100, .warmup = 20, .progress = stop_at, .context = &stop });
+        hs_chains *c = hs_sample(
+            s, t, p,
+            &(hs_sample_options){
+                .chains = 3, .draws = 100, .warmup = 20, .progress = stop_at, .context = &stop });
         ck_session_ok(s);
         ck_assert_ptr_nonnull(c);
         ck_assert_msg(c->draws == draws[i], "%d: %zu draws, not %zu", i, c->draws, draws[i]);
@@ -254,10 +262,9 @@ START_TEST(stopped_early_the_draws_so_far_are_kept)
                 const size_t here = k * c->draws + n, there = k * 100 + n;
                 ck_assert_mem_eq(hs_chains_draw(c, k, n), hs_chains_draw(all, k, n),
                                  2 * sizeof(double));
-                ck_assert(c->log_pi[here] == all->log_pi[there] &&
-                          c->alpha[here] == all->alpha[there] &&
-                          c->jump[here] == all->jump[there] &&
-                          c->accepted[here] == all->accepted[there]);
+                ck_assert(
+                    c->log_pi[here] == all->log_pi[there] && c->alpha[here] == all->alpha[there] &&
+                    c->jump[here] == all->jump[there] && c->accepted[here] == all->accepted[there]);
             }
     }
     hs_session_free(s);
@@ -275,8 +282,12 @@ START_TEST(a_stream_has_the_draws_that_memory_would_have)
     const hs_proposal *p = mk_mala(s, t);
     uint64_t stop = 75;
     for (int i = 0; i < 3; i++) { /* whole, thinned, stopped */
-        hs_sample_options o = { .chains = 3, .draws = 100, .thin = i == 1 ? 3 : 1, .warmup = 5,
-                                .progress = i == 2 ? stop_at : NULL, .context = &stop };
+        hs_sample_options o = { .chains = 3,
+                                .draws = 100,
+                                .thin = i == 1 ? 3 : 1,
+                                .warmup = 5,
+                                .progress = i == 2 ? stop_at : NULL,
+                                .context = &stop };
         hs_chains *memory = hs_sample(s, t, p, &o), *file;
         o.stream = path;
         hs_chains *streamed = hs_sample(s, t, p, &o);
@@ -304,8 +315,8 @@ START_TEST(a_stream_that_cannot_be_written_is_an_error)
 {
     hs_session *s = mt_session(4);
     const hs_target *t = mt_target_modes(s, 2);
-    ck_assert_ptr_null(hs_sample(s, t, mk_mala(s, t), &(hs_sample_options){
-        .stream = "/no/such/directory/draws.npy" }));
+    ck_assert_ptr_null(hs_sample(s, t, mk_mala(s, t),
+                                 &(hs_sample_options){ .stream = "/no/such/directory/draws.npy" }));
     ck_session_failed(s, HS_EIO, "/no/such/directory/draws.npy");
     hs_session_free(s);
 }
@@ -319,8 +330,9 @@ START_TEST(auxiliary_coordinates_are_not_kept)
     const hs_target *base = mt_target_modes(s, 2), *t = hs_target_augment(s, base, 3);
     const hs_proposal *p = hs_random_walk(s, &(hs_walk_options){ .dim = 5, .step = 0.8 });
     const double points[6] = { 0, 1, 2, 3, 4, 5 };
-    hs_chains *c = hs_sample(s, t, p, &(hs_sample_options){ .chains = 3, .draws = 500,
-                                                            .points = points, .n_points = 3 });
+    hs_chains *c = hs_sample(
+        s, t, p,
+        &(hs_sample_options){ .chains = 3, .draws = 500, .points = points, .n_points = 3 });
     ck_session_ok(s);
     ck_assert_uint_eq(c->dim, 2);
     /* The jump is that of the two: at most alpha times a square that is not 5-dimensional. */
@@ -343,7 +355,8 @@ static hs_var last_stream_draw(void *self, hs_tape *tape, hs_extent extent, uint
 START_TEST(auxiliary_draws_have_a_stream_of_their_own)
 {
     hs_session *s = mt_session(4);
-    const hs_target *base = hs_target_new(s, &(hs_target_spec){ .name = "greedy", .dim = 2,
+    const hs_target *base = hs_target_new(s, &(hs_target_spec){ .name = "greedy",
+                                                                .dim = 2,
                                                                 .log_density = mt_standard_density,
                                                                 .draw = last_stream_draw });
     const hs_target *t = hs_target_augment(s, base, 2);
@@ -372,8 +385,9 @@ START_TEST(more_points_than_chains_are_picked_at_random)
     for (int i = 0; i < 100; i++)
         points[i] = i * 0.01;
     size_t differ = 0, known = 0;
-    hs_chains *c = hs_sample(s, t, p, &(hs_sample_options){ .chains = 50, .draws = 1,
-                                                            .points = points, .n_points = 100 });
+    hs_chains *c = hs_sample(
+        s, t, p,
+        &(hs_sample_options){ .chains = 50, .draws = 1, .points = points, .n_points = 100 });
     for (size_t k = 0; k < 50; k++) {
         const double x = hs_chains_draw(c, k, 0)[0] * 100;
         differ += (size_t)lround(x) != k;
@@ -381,8 +395,9 @@ START_TEST(more_points_than_chains_are_picked_at_random)
     }
     ck_assert_uint_eq(known, 50);
     ck_assert_uint_gt(differ, 30);
-    c = hs_sample(s, t, p, &(hs_sample_options){ .chains = 100, .draws = 1, .points = points,
-                                                 .n_points = 100 });
+    c = hs_sample(
+        s, t, p,
+        &(hs_sample_options){ .chains = 100, .draws = 1, .points = points, .n_points = 100 });
     for (size_t k = 0; k < 100; k++) /* as many as chains: in order */
         ck_assert_close(hs_chains_draw(c, k, 0)[0], points[k], 0, 1e-7);
     hs_session_free(s);
@@ -393,12 +408,12 @@ START_TEST(bad_options_are_named)
 {
     hs_session *s = mt_session(4);
     const hs_target *two = mt_target_standard(s, 2), *three = mt_target_standard(s, 3);
-    const hs_target *blind = hs_target_new(s, &(hs_target_spec){ .name = "blind", .dim = 2,
-                                                                 .log_density = mt_standard_density });
+    const hs_target *blind = hs_target_new(
+        s, &(hs_target_spec){ .name = "blind", .dim = 2, .log_density = mt_standard_density });
     const hs_proposal *p = mk_walk(s, two);
     const double points[4] = { 0 };
-    ck_assert_ptr_null(hs_sample(s, two, p, &(hs_sample_options){ .chains = 5, .points = points,
-                                                                  .n_points = 2 }));
+    ck_assert_ptr_null(
+        hs_sample(s, two, p, &(hs_sample_options){ .chains = 5, .points = points, .n_points = 2 }));
     ck_session_failed(s, HS_EINVAL, "5", "2", "point");
     ck_assert_ptr_null(hs_sample(s, blind, p, NULL));
     ck_session_failed(s, HS_EINVAL, "blind", "points");

@@ -15,11 +15,13 @@ static outcome run(const hs_proposal *p, const double *x)
     const size_t dim = hs_proposal_dim(p);
     hs_tape *tape = hs_tape_new(HS_F64);
     hs_var from = hs_input(tape, "x", HS_START, hs_dims(dim));
-    hs_var n = hs_normal(tape, HS_ROW, hs_dims(dim), 3), other = hs_normal(tape, HS_ROW, hs_dims(dim), 4);
+    hs_var n = hs_normal(tape, HS_ROW, hs_dims(dim), 3),
+           other = hs_normal(tape, HS_ROW, hs_dims(dim), 4);
     hs_move m;
     hs_proposal_moves(p, from, n, &m);
     hs_var there = hs_proposal_log_density(p, hs_scale(other, 2), from);
-    hs_var out[] = { m.y, m.log_g_fwd, hs_broadcast(m.log_g_rev, hs_scalar_shape(), HS_ROW), there };
+    hs_var out[] = { m.y, m.log_g_fwd, hs_broadcast(m.log_g_rev, hs_scalar_shape(), HS_ROW),
+                     there };
     hs_plan *plan;
     ck_assert_msg(hs_plan_new(&plan, out, 4, &(hs_plan_options){ .rows_per_start = ROWS }) == HS_OK,
                   "%s", hs_tape_error(tape));
@@ -38,7 +40,8 @@ static outcome run(const hs_proposal *p, const double *x)
 
 static void same(const hs_proposal *a, const hs_proposal *b, const char *name)
 {
-    const double x[3][MAX_DIM] = { { 0, 0, 0, 0, 0 }, { 0.7, -1.3, 2, 0.1, -4 },
+    const double x[3][MAX_DIM] = { { 0, 0, 0, 0, 0 },
+                                   { 0.7, -1.3, 2, 0.1, -4 },
                                    { -3, 5, 0.01, 1, 1 } };
     const size_t dim = hs_proposal_dim(a);
     for (int i = 0; i < 3; i++) {
@@ -66,9 +69,15 @@ static mt_normal normal_of(size_t dim)
 
 static hs_multi_scheme_options scheme(size_t dim, hs_scheme start, size_t couplings, size_t depth)
 {
-    return (hs_multi_scheme_options){ .dim = dim, .couplings = couplings, .width = 2 * dim,
-                                      .depth = depth, .start = start, .mean = mt_start_mean,
-                                      .sd = mt_start_sd, .step = 0.6, .noise = -1 };
+    return (hs_multi_scheme_options){ .dim = dim,
+                                      .couplings = couplings,
+                                      .width = 2 * dim,
+                                      .depth = depth,
+                                      .start = start,
+                                      .mean = mt_start_mean,
+                                      .sd = mt_start_sd,
+                                      .step = 0.6,
+                                      .noise = -1 };
 }
 
 static hs_var resample_draw(void *self, hs_var x, hs_var n)
@@ -102,7 +111,9 @@ START_TEST(starts_without_noise_are_the_schemes)
          "MALA");
     o.start = HS_AS_RESAMPLING;
     same(hs_multi_scheme(s, &o),
-         hs_proposal_new(s, &(hs_proposal_spec){ .name = "resample", .dim = dim, .self = &t,
+         hs_proposal_new(s, &(hs_proposal_spec){ .name = "resample",
+                                                 .dim = dim,
+                                                 .self = &t,
                                                  .draw = resample_draw,
                                                  .log_density = resample_density }),
          "resampling");
@@ -124,7 +135,8 @@ START_TEST(defaults_are_those_of_the_standard_normal)
     o.start = HS_AS_MALA;
     const double step = 2.38 / 2;
     same(hs_multi_scheme(s, &o),
-         hs_mala(s, mt_target_standard(s, 4), &(hs_walk_options){ .step = step * step / 2 }), "MALA");
+         hs_mala(s, mt_target_standard(s, 4), &(hs_walk_options){ .step = step * step / 2 }),
+         "MALA");
     ck_session_ok(s);
     hs_session_free(s);
 }
@@ -191,7 +203,8 @@ END_TEST
 START_TEST(latent_and_data_means_add_up)
 {
     hs_session *s = mt_session(3);
-    const double none[4] = { 0, 0, 0, 0 }, half[4] = { 0.5, 0, 0, 0.5 }, log_2[2] = { log(2), log(2) };
+    const double none[4] = { 0, 0, 0, 0 }, half[4] = { 0.5, 0, 0, 0.5 },
+                 log_2[2] = { log(2), log(2) };
     const double log_step[2] = { log(0.35), log(0.35) };
     hs_proposal *p = by_hand(s);
     hs_params *ps = hs_proposal_params(p);
@@ -217,7 +230,8 @@ static void net_in_c(hs_params *ps, const char *net, size_t depth, size_t in, co
         const hs_param w = hs_params_find(ps, name);
         const hs_shape shape = hs_param_shape(w);
         snprintf(name, sizeof name, "%s.%zu.bias", net, l);
-        const double *weight = hs_param_values(w), *bias = hs_param_values(hs_params_find(ps, name));
+        const double *weight = hs_param_values(w),
+                     *bias = hs_param_values(hs_params_find(ps, name));
         ck_assert(shape.rank == 2 && shape.dim[1] == n && shape.dim[0] <= 16);
         for (size_t i = 0; i < shape.dim[0]; i++) {
             next[i] = bias[i];

@@ -18,42 +18,67 @@ static hs_target *bad(hs_session *s, int which)
     const double singular[] = { 1, 1, 1, 1 }, some[] = { 0, 0, 1, 1 }, short_of[] = { 0.5, 0.4 };
     const double zero_weight[] = { 0, 1 };
     switch (which) {
-    case 0: return hs_target_gaussian(s, 0, NULL);
-    case 1: return hs_target_gaussian(s, 2, &(hs_gaussian_options){ .sd = -1 });
-    case 2: return hs_target_gaussian(s, 2, &(hs_gaussian_options){ .sd = not_a_number });
-    case 3: return hs_target_gaussian(s, 2, &(hs_gaussian_options){ .sds = wrong });
-    case 4: return hs_target_gaussian(s, 2, &(hs_gaussian_options){ .sds = infinite });
-    case 5: return hs_target_gaussian(s, 2, &(hs_gaussian_options){ .mean = nan_mean });
-    case 6: return hs_target_gaussian(s, 2, &(hs_gaussian_options){ .covariance = lopsided });
-    case 7: return hs_target_gaussian(s, 2, &(hs_gaussian_options){ .covariance = indefinite });
-    case 8: return hs_target_gaussian(s, 2, &(hs_gaussian_options){ .covariance = singular });
-    case 9: return hs_target_gaussian(s, 2, &(hs_gaussian_options){ .sd = 1, .sds = some });
-    case 10: return hs_target_laplace(s, 0, NULL);
-    case 11: return hs_target_laplace(s, 2, &(hs_scale_options){ .scale = -2 });
-    case 12: return hs_target_cauchy(s, 2, &(hs_scale_options){ .scales = wrong });
-    case 13: return hs_target_student(s, 2, 0, NULL);
-    case 14: return hs_target_student(s, 2, not_a_number, NULL);
-    case 15: return hs_target_cauchy(s, 2, &(hs_scale_options){ .scale = 1, .scales = some });
-    case 16: return hs_target_uniform(s, 0, NULL);
-    case 17: return hs_target_uniform(s, 1, &(hs_uniform_options){ .log_odds = not_a_number });
-    case 18: return hs_target_mixture(s, 2, NULL);
-    case 19: return hs_target_mixture(s, 2, &(hs_mixture_options){ .components = 2 });
+    case 0:
+        return hs_target_gaussian(s, 0, NULL);
+    case 1:
+        return hs_target_gaussian(s, 2, &(hs_gaussian_options){ .sd = -1 });
+    case 2:
+        return hs_target_gaussian(s, 2, &(hs_gaussian_options){ .sd = not_a_number });
+    case 3:
+        return hs_target_gaussian(s, 2, &(hs_gaussian_options){ .sds = wrong });
+    case 4:
+        return hs_target_gaussian(s, 2, &(hs_gaussian_options){ .sds = infinite });
+    case 5:
+        return hs_target_gaussian(s, 2, &(hs_gaussian_options){ .mean = nan_mean });
+    case 6:
+        return hs_target_gaussian(s, 2, &(hs_gaussian_options){ .covariance = lopsided });
+    case 7:
+        return hs_target_gaussian(s, 2, &(hs_gaussian_options){ .covariance = indefinite });
+    case 8:
+        return hs_target_gaussian(s, 2, &(hs_gaussian_options){ .covariance = singular });
+    case 9:
+        return hs_target_gaussian(s, 2, &(hs_gaussian_options){ .sd = 1, .sds = some });
+    case 10:
+        return hs_target_laplace(s, 0, NULL);
+    case 11:
+        return hs_target_laplace(s, 2, &(hs_scale_options){ .scale = -2 });
+    case 12:
+        return hs_target_cauchy(s, 2, &(hs_scale_options){ .scales = wrong });
+    case 13:
+        return hs_target_student(s, 2, 0, NULL);
+    case 14:
+        return hs_target_student(s, 2, not_a_number, NULL);
+    case 15:
+        return hs_target_cauchy(s, 2, &(hs_scale_options){ .scale = 1, .scales = some });
+    case 16:
+        return hs_target_uniform(s, 0, NULL);
+    case 17:
+        return hs_target_uniform(s, 1, &(hs_uniform_options){ .log_odds = not_a_number });
+    case 18:
+        return hs_target_mixture(s, 2, NULL);
+    case 19:
+        return hs_target_mixture(s, 2, &(hs_mixture_options){ .components = 2 });
     case 20:
-        return hs_target_mixture(s, 2, &(hs_mixture_options){ .components = 2, .means = some,
-                                                              .weights = short_of });
+        return hs_target_mixture(
+            s, 2, &(hs_mixture_options){ .components = 2, .means = some, .weights = short_of });
     case 21:
-        return hs_target_mixture(s, 2, &(hs_mixture_options){ .components = 2, .means = some,
-                                                              .weights = zero_weight });
+        return hs_target_mixture(
+            s, 2, &(hs_mixture_options){ .components = 2, .means = some, .weights = zero_weight });
     case 22:
         return hs_target_mixture(s, 1, &(hs_mixture_options){ .components = 2, .means = nan_mean });
     case 23:
-        return hs_target_mixture(s, 2, &(hs_mixture_options){ .components = 2, .means = some,
-                                                              .component_sds = wrong });
-    case 24: return hs_target_cross(s, &(hs_cross_options){ .variance = -1 });
-    case 25: return hs_target_banana(s, 1, NULL);
-    case 26: return hs_target_banana(s, 2, &(hs_banana_options){ .curvature = infinity });
-    case 27: return hs_target_funnel(s, 1, NULL);
-    default: return hs_target_funnel(s, 2, &(hs_funnel_options){ .sd = -3 });
+        return hs_target_mixture(
+            s, 2, &(hs_mixture_options){ .components = 2, .means = some, .component_sds = wrong });
+    case 24:
+        return hs_target_cross(s, &(hs_cross_options){ .variance = -1 });
+    case 25:
+        return hs_target_banana(s, 1, NULL);
+    case 26:
+        return hs_target_banana(s, 2, &(hs_banana_options){ .curvature = infinity });
+    case 27:
+        return hs_target_funnel(s, 1, NULL);
+    default:
+        return hs_target_funnel(s, 2, &(hs_funnel_options){ .sd = -3 });
     }
 }
 

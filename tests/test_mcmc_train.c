@@ -17,17 +17,22 @@ typedef struct {
 
 static bench new_bench(mode m, int threads, bool float32, mt_maker *make)
 {
-    bench b = { .session = hs_session_new(&(hs_session_options){ .seed = 21, .threads = threads,
-                                                                 .float32 = float32 }) };
+    bench b = { .session = hs_session_new(
+                    &(hs_session_options){ .seed = 21, .threads = threads, .float32 = float32 }) };
     b.target = mt_target_modes(b.session, 2);
     b.proposal = make(b.session, b.target);
     b.points = malloc(POINTS * 2 * sizeof *b.points);
     hs_random_rows(HS_F64, HS_NORMAL, (hs_address){ 9, 9, 9 }, 0, POINTS, 2, b.points);
     b.options = (hs_train_options){
-        .objective = mt_gsm(0.5, 0.02, 0.6), .starts = STARTS, .proposals = PROPOSALS,
-        .steps = STEPS, .schedule = { .kind = HS_COSINE, .rate = 1e-2, .steps = STEPS, .final = 0.1 },
-        .points = m == EXACT ? NULL : b.points, .n_points = m == EXACT ? 0 : POINTS,
-        .online = m == ONLINE };
+        .objective = mt_gsm(0.5, 0.02, 0.6),
+        .starts = STARTS,
+        .proposals = PROPOSALS,
+        .steps = STEPS,
+        .schedule = { .kind = HS_COSINE, .rate = 1e-2, .steps = STEPS, .final = 0.1 },
+        .points = m == EXACT ? NULL : b.points,
+        .n_points = m == EXACT ? 0 : POINTS,
+        .online = m == ONLINE
+    };
     ck_session_ok(b.session);
     return b;
 }
@@ -195,10 +200,11 @@ START_TEST(damaged_checkpoints_are_refused)
     ck_assert_int_eq(hs_train(b.session, b.target, b.proposal, &b.options, NULL), HS_OK);
     free_bench(&b);
     run_shell("d=%s; cp -r $d $d.copy");
-    const char *const harm[] = { "printf X | dd of=%s/state.20 bs=1 seek=100 conv=notrunc 2>/dev/null",
-                                 "truncate -s 50 %s/state.20", "rm %s/state.20",
-                                 "printf X | dd of=%s/state bs=1 seek=200 conv=notrunc 2>/dev/null",
-                                 "truncate -s 0 %s/state" };
+    const char *const harm[] = {
+        "printf X | dd of=%s/state.20 bs=1 seek=100 conv=notrunc 2>/dev/null",
+        "truncate -s 50 %s/state.20", "rm %s/state.20",
+        "printf X | dd of=%s/state bs=1 seek=200 conv=notrunc 2>/dev/null", "truncate -s 0 %s/state"
+    };
     const hs_status expected[] = { HS_EFORMAT, HS_EFORMAT, HS_EIO, HS_EFORMAT, HS_EFORMAT };
     for (int i = 0; i < 5; i++) {
         run_shell(harm[i]);
@@ -278,8 +284,12 @@ START_TEST(online_batches_start_where_the_chains_are)
     b.options.schedule = (hs_schedule){ .rate = 1e-300 }; /* the proposal stays as it is */
     const record r = watch(&b, 1);
     const uint64_t seed = ~(uint64_t)21; /* chains have a seed of their own */
-    hs_chains *c = hs_sample(b.session, b.target, b.proposal, &(hs_sample_options){
-        .chains = STARTS, .draws = STEPS, .points = b.points, .n_points = STARTS, .seed = seed });
+    hs_chains *c = hs_sample(b.session, b.target, b.proposal,
+                             &(hs_sample_options){ .chains = STARTS,
+                                                   .draws = STEPS,
+                                                   .points = b.points,
+                                                   .n_points = STARTS,
+                                                   .seed = seed });
     ck_session_ok(b.session);
     for (size_t k = 0; k < STEPS; k++) {
         double mean = 0;
@@ -350,8 +360,11 @@ START_TEST(gsm_reaches_its_acceptance)
     hs_session *s = mt_session(5);
     const hs_target *t = mt_target_standard(s, 20);
     hs_proposal *p = hs_random_walk(s, &(hs_walk_options){ .dim = 20, .log_step = true });
-    hs_train_options o = { .objective = mt_gsm(1.0 / 20, 0.02, 0.6), .starts = 4, .proposals = 25,
-                           .steps = 6000, .schedule = { .rate = 3e-3 } };
+    hs_train_options o = { .objective = mt_gsm(1.0 / 20, 0.02, 0.6),
+                           .starts = 4,
+                           .proposals = 25,
+                           .steps = 6000,
+                           .schedule = { .rate = 3e-3 } };
     static hs_training r;
     hs_evaluation e;
     ck_assert_int_eq(hs_train(s, t, p, &o, &r), HS_OK);

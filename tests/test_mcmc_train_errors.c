@@ -17,8 +17,12 @@ static hs_train_options brittle(double edge, uint64_t seed)
 {
     return (hs_train_options){
         .objective = { .name = "brittle", .loss = brittle_loss, .number = { 0.2, edge } },
-        .starts = STARTS, .proposals = PROPOSALS, .steps = STEPS, .seed = seed,
-        .schedule = { .rate = 1e-3 } };
+        .starts = STARTS,
+        .proposals = PROPOSALS,
+        .steps = STEPS,
+        .seed = seed,
+        .schedule = { .rate = 1e-3 }
+    };
 }
 
 typedef struct {
@@ -62,8 +66,10 @@ static size_t guilty_row(const bench *b, double edge, uint64_t seed, uint64_t st
     hs_move m;
     hs_proposal_moves(b->proposal, x, n, &m);
     hs_plan *plan;
-    ck_assert_int_eq(hs_plan_new(&plan, &m.y, 1, &(hs_plan_options){
-        .starts = STARTS, .rows_per_start = PROPOSALS }), HS_OK);
+    ck_assert_int_eq(
+        hs_plan_new(&plan, &m.y, 1,
+                    &(hs_plan_options){ .starts = STARTS, .rows_per_start = PROPOSALS }),
+        HS_OK);
     ck_assert_int_eq(hs_plan_run(plan, &(hs_run){ .seed = seed, .step = step }), HS_OK);
     const double *y = hs_plan_get(plan, m.y);
     size_t row = 0;
@@ -168,7 +174,8 @@ START_TEST(a_resumed_training_rolls_back_like_an_uninterrupted_one)
     for (o.seed = 1; o.seed < 200 && !(step > 115 && step % 100 > 15); o.seed++) {
         bench b = new_bench();
         step = hs_train(b.session, b.target, b.proposal, &o, NULL)
-                   ? failing_step(hs_session_error(b.session)) : 0;
+                   ? failing_step(hs_session_error(b.session))
+                   : 0;
         hs_session_free(b.session);
     }
     o.seed--;
@@ -206,8 +213,8 @@ START_TEST(bad_options_are_named)
 {
     hs_session *s = mt_session(1);
     const hs_target *two = mt_target_standard(s, 2), *three = mt_target_standard(s, 3);
-    const hs_target *blind = hs_target_new(s, &(hs_target_spec){ .name = "blind", .dim = 2,
-                                                                 .log_density = mt_standard_density });
+    const hs_target *blind = hs_target_new(
+        s, &(hs_target_spec){ .name = "blind", .dim = 2, .log_density = mt_standard_density });
     hs_proposal *p = mk_walk(s, two), *q = mk_walk(s, three);
     const hs_objective good = mt_ab_initio(0.2);
     double points[] = { 1, 2, 3, (double)NAN };
@@ -274,8 +281,9 @@ START_TEST(nothing_to_train_is_said)
 {
     hs_session *s = mt_session(1);
     const hs_target *t = mt_target_standard(s, 2);
-    hs_proposal *p = hs_proposal_new(s, &(hs_proposal_spec){
-        .name = "fixed", .dim = 2, .draw = nothing_draw, .log_density = nothing_density });
+    hs_proposal *p = hs_proposal_new(
+        s, &(hs_proposal_spec){
+               .name = "fixed", .dim = 2, .draw = nothing_draw, .log_density = nothing_density });
     hs_train_options o = { .objective = mt_ab_initio(0.2) };
     ck_assert_int_eq(hs_train(s, t, p, &o, NULL), HS_EINVAL);
     ck_session_failed(s, HS_EINVAL, "fixed", "train");
@@ -291,8 +299,9 @@ START_TEST(online_without_points_is_an_error)
 {
     hs_session *s = mt_session(1);
     const hs_target *t = mt_target_standard(s, 2);
-    hs_train_options o = { .objective = mt_ab_initio(0.2), .online = true, .n_points = 100,
-                           .steps = 1 };
+    hs_train_options o = {
+        .objective = mt_ab_initio(0.2), .online = true, .n_points = 100, .steps = 1
+    };
     ck_assert_int_eq(hs_train(s, t, mk_walk(s, t), &o, NULL), HS_EINVAL);
     ck_session_failed(s, HS_EINVAL, "online", "point");
     hs_session_free(s);
@@ -309,11 +318,16 @@ static hs_var half_line(void *self, hs_var x)
 START_TEST(online_chains_must_start_where_the_density_is_finite)
 {
     hs_session *s = mt_session(1);
-    const hs_target *t = hs_target_new(s, &(hs_target_spec){ .name = "gamma", .dim = 1,
-                                                             .log_density = half_line });
+    const hs_target *t =
+        hs_target_new(s, &(hs_target_spec){ .name = "gamma", .dim = 1, .log_density = half_line });
     const double points[] = { 1, 2, -3, 4 };
-    hs_train_options o = { .objective = mt_ab_initio(0.2), .online = true, .points = points,
-                           .n_points = 4, .starts = 4, .proposals = 1, .steps = 3 };
+    hs_train_options o = { .objective = mt_ab_initio(0.2),
+                           .online = true,
+                           .points = points,
+                           .n_points = 4,
+                           .starts = 4,
+                           .proposals = 1,
+                           .steps = 3 };
     ck_assert_int_eq(hs_train(s, t, mk_walk(s, t), &o, NULL), HS_ENONFINITE);
     ck_session_failed(s, HS_ENONFINITE, "2");
     hs_session_free(s);

@@ -33,8 +33,9 @@ static hs_status end_of(hs_session *s)
 
 static hs_train_options two_steps(void)
 {
-    return (hs_train_options){ .objective = mt_ab_initio(0.2), .starts = 2, .proposals = 3,
-                               .steps = 2 };
+    return (hs_train_options){
+        .objective = mt_ab_initio(0.2), .starts = 2, .proposals = 3, .steps = 2
+    };
 }
 
 static hs_status walks(hs_session *s)
@@ -51,8 +52,8 @@ static hs_status walks(hs_session *s)
 static hs_status networks(hs_session *s)
 {
     const hs_target *t = hs_target_augment(s, mt_target_modes(s, 1), 1);
-    hs_proposal *p = hs_multi_scheme(s, &(hs_multi_scheme_options){
-        .dim = 2, .couplings = 2, .width = 4, .depth = 1 });
+    hs_proposal *p = hs_multi_scheme(
+        s, &(hs_multi_scheme_options){ .dim = 2, .couplings = 2, .width = 4, .depth = 1 });
     hs_train_options o = two_steps();
     o.roll_backs = 1;
     (void)hs_train(s, t, p, &o, NULL);
@@ -65,22 +66,22 @@ static hs_status networks(hs_session *s)
 static hs_status scheme(hs_session *s)
 {
     const hs_target *t = mt_target_modes(s, 2);
-    (void)hs_sample(s, t, mt_scheme(s, t, HS_AS_MALA, 2), &(hs_sample_options){ .chains = 2,
-                                                                                .draws = 3 });
+    (void)hs_sample(s, t, mt_scheme(s, t, HS_AS_MALA, 2),
+                    &(hs_sample_options){ .chains = 2, .draws = 3 });
     return end_of(s);
 }
 
 static hs_status mixture(hs_session *s)
 {
     const hs_target *t = mt_target_modes(s, 2);
-    hs_proposal *p = hs_position_mixture(s, &(hs_position_mixture_options){
-        .dim = 2, .components = 2, .width = 3, .depth = 1 });
+    hs_proposal *p = hs_position_mixture(
+        s, &(hs_position_mixture_options){ .dim = 2, .components = 2, .width = 3, .depth = 1 });
     hs_train_options o = two_steps();
     (void)hs_train(s, t, p, &o, NULL);
     hs_params *ps = hs_session_params(s, 1);
     hs_flow *flow = hs_flow_nice_new(ps, &(hs_nice_options){ .dim = 2, .width = 3, .depth = 1 });
-    (void)hs_sample(s, t, hs_independent_flow(s, flow, ps), &(hs_sample_options){ .chains = 1,
-                                                                                  .draws = 2 });
+    (void)hs_sample(s, t, hs_independent_flow(s, flow, ps),
+                    &(hs_sample_options){ .chains = 1, .draws = 2 });
     return end_of(s);
 }
 
@@ -157,12 +158,12 @@ START_TEST(every_failed_allocation_is_reported)
     }
     hs_set_allocator(NULL);
     clean();
-    ck_assert_msg(leaks == 0, "%s: %ld of %ld leak, the first is %ld", programs[_i].name, leaks, total,
-                  first_leak);
-    ck_assert_msg(silent == 0, "%s: %ld of %ld pass in silence, the first is %ld", programs[_i].name,
-                  silent, total, first_silent);
-    ck_assert_msg(other == 0, "%s: %ld of %ld have another status than HS_ENOMEM", programs[_i].name,
-                  other, total);
+    ck_assert_msg(leaks == 0, "%s: %ld of %ld leak, the first is %ld", programs[_i].name, leaks,
+                  total, first_leak);
+    ck_assert_msg(silent == 0, "%s: %ld of %ld pass in silence, the first is %ld",
+                  programs[_i].name, silent, total, first_silent);
+    ck_assert_msg(other == 0, "%s: %ld of %ld have another status than HS_ENOMEM",
+                  programs[_i].name, other, total);
 }
 END_TEST
 

@@ -21,10 +21,13 @@ START_TEST(the_papers_settings_reach_the_optimum)
     const goal *g = &goals[_i];
     hs_session *s = hs_session_new(&(hs_session_options){ .seed = 5, .float32 = true });
     const hs_target *t = mt_target_standard(s, DIM);
-    hs_proposal *p = g->mala ? hs_mala(s, t, NULL)
-                             : hs_random_walk(s, &(hs_walk_options){ .dim = DIM });
-    hs_train_options o = { .objective = g->msjd ? mt_msjd() : mt_ab_initio(0.18125), .starts = 1,
-                           .proposals = 50, .steps = 20000, .schedule = { .rate = 3e-4 } };
+    hs_proposal *p =
+        g->mala ? hs_mala(s, t, NULL) : hs_random_walk(s, &(hs_walk_options){ .dim = DIM });
+    hs_train_options o = { .objective = g->msjd ? mt_msjd() : mt_ab_initio(0.18125),
+                           .starts = 1,
+                           .proposals = 50,
+                           .steps = 20000,
+                           .schedule = { .rate = 3e-4 } };
     static hs_training r;
     ck_assert_int_eq(hs_train(s, t, p, &o, &r), HS_OK);
     hs_evaluation e;
@@ -34,10 +37,11 @@ START_TEST(the_papers_settings_reach_the_optimum)
     double step;
     hs_param_get(hs_params_find(hs_proposal_params(p), "step"), &step);
     ck_assert_msg(fabs(e.alpha - g->acceptance) < 3 * hypot(g->sd, e.alpha_error),
-                  "%s, %s: acceptance %.4f +- %.4f, step %g, not %.4f +- %.4f", g->mala ? "MALA" : "walk",
-                  g->msjd ? "MSJD" : "Ab Initio", e.alpha, e.alpha_error, step, g->acceptance, g->sd);
-    ck_assert_msg(fabs(e.jump - g->jump) < 0.01 * g->jump + 3 * e.jump_error, "jump %g, not %g", e.jump,
-                  g->jump);
+                  "%s, %s: acceptance %.4f +- %.4f, step %g, not %.4f +- %.4f",
+                  g->mala ? "MALA" : "walk", g->msjd ? "MSJD" : "Ab Initio", e.alpha, e.alpha_error,
+                  step, g->acceptance, g->sd);
+    ck_assert_msg(fabs(e.jump - g->jump) < 0.01 * g->jump + 3 * e.jump_error, "jump %g, not %g",
+                  e.jump, g->jump);
     ck_assert_close(step, g->step, 0.04, 0);
     ck_assert_msg(fabs(r.alpha - e.alpha) < 0.02, "in training %g, evaluated %g", r.alpha, e.alpha);
     hs_session_free(s);

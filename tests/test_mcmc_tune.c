@@ -6,7 +6,8 @@
 /* Mean acceptance probability of fresh chains of a proposal as it is. */
 static double acceptance_of(hs_session *s, const hs_target *t, const hs_proposal *p)
 {
-    hs_chains *c = hs_sample(s, t, p, &(hs_sample_options){ .chains = 200, .draws = 100, .seed = 31 });
+    hs_chains *c =
+        hs_sample(s, t, p, &(hs_sample_options){ .chains = 200, .draws = 100, .seed = 31 });
     ck_session_ok(s);
     double sum = 0;
     for (size_t i = 0; i < c->chains * c->draws; i++)
@@ -38,9 +39,9 @@ static hs_proposal *mala_default(hs_session *s, const hs_target *t)
 }
 
 static const tuned cases[] = {
-    { "HMC", hmc_default, 0 },       { "HMC at 0.9", hmc_default, 0.9 },
+    { "HMC", hmc_default, 0 },        { "HMC at 0.9", hmc_default, 0.9 },
     { "HMC from 1e-5", hmc_tiny, 0 }, { "HMC from 1e3", hmc_huge, 0 },
-    { "MALA", mala_default, 0.574 }, { "walk", mk_walk, 0.234 },
+    { "MALA", mala_default, 0.574 },  { "walk", mk_walk, 0.234 },
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -55,15 +56,17 @@ START_TEST(the_step_reaches_the_acceptance)
                                       : mt_target_normal(s, &n);
         hs_proposal *p = c->make(s, t);
         hs_tuning result;
-        ck_assert_msg(hs_tune(s, t, p, &(hs_tune_options){ .acceptance = c->goal, .chains = 32,
-                                                           .steps = 1500 }, &result) == HS_OK,
-                      "%s: %s", c->name, hs_session_error(s));
+        ck_assert_msg(
+            hs_tune(s, t, p,
+                    &(hs_tune_options){ .acceptance = c->goal, .chains = 32, .steps = 1500 },
+                    &result) == HS_OK,
+            "%s: %s", c->name, hs_session_error(s));
         double step;
         hs_param_get(hs_params_find(hs_proposal_params(p), "step"), &step);
         ck_assert(step == result.step && step > 0);
         const double goal = c->goal != 0 ? c->goal : 0.65, found = acceptance_of(s, t, p);
-        ck_assert_msg(fabs(found - goal) < 0.03, "%s on %s: acceptance %g, not %g, step %g", c->name,
-                      hs_target_name(t), found, goal, step);
+        ck_assert_msg(fabs(found - goal) < 0.03, "%s on %s: acceptance %g, not %g, step %g",
+                      c->name, hs_target_name(t), found, goal, step);
         ck_assert_msg(fabs(result.alpha - goal) < 0.05, "%s on %s: told %g", c->name,
                       hs_target_name(t), result.alpha);
         hs_session_free(s);
@@ -113,29 +116,49 @@ static double z_score(const hs_chains *c, double (*f)(const double *x), double e
     return (sum / (double)(c->chains * c->draws) - exact) / error;
 }
 
-static double u_of(const double *x) { return (x[0] - mt_corr_mean[0]) / mt_corr_sd[0]; }
-static double v_of(const double *x) { return (x[1] - mt_corr_mean[1]) / mt_corr_sd[1]; }
-static double uu(const double *x) { return u_of(x) * u_of(x); }
-static double vv(const double *x) { return v_of(x) * v_of(x); }
-static double uv(const double *x) { return u_of(x) * v_of(x); }
-static double tail(const double *x) { return u_of(x) > 1.6448536269514722; }
+static double u_of(const double *x)
+{
+    return (x[0] - mt_corr_mean[0]) / mt_corr_sd[0];
+}
+static double v_of(const double *x)
+{
+    return (x[1] - mt_corr_mean[1]) / mt_corr_sd[1];
+}
+static double uu(const double *x)
+{
+    return u_of(x) * u_of(x);
+}
+static double vv(const double *x)
+{
+    return v_of(x) * v_of(x);
+}
+static double uv(const double *x)
+{
+    return u_of(x) * v_of(x);
+}
+static double tail(const double *x)
+{
+    return u_of(x) > 1.6448536269514722;
+}
 
 START_TEST(hmc_samples_a_correlated_normal)
 {
     hs_session *s = mt_session(13);
     /* The same target without exact draws: chains start elsewhere, and the tuning is their warm-up. */
-    const hs_target *t = hs_target_new(s, &(hs_target_spec){ .name = "blind", .dim = 2,
-                                                             .log_density = mt_correlated_density });
+    const hs_target *t = hs_target_new(
+        s, &(hs_target_spec){ .name = "blind", .dim = 2, .log_density = mt_correlated_density });
     hs_proposal *p = hs_hmc(s, t, &(hs_hmc_options){ .leapfrogs = 7 });
     double last[16 * 2];
     ck_assert_int_eq(hs_tune(s, t, p, &(hs_tune_options){ .last = last }, NULL), HS_OK);
-    hs_chains *c = hs_sample(s, t, p, &(hs_sample_options){
-        .chains = 16, .draws = 5000, .points = last, .n_points = 16 });
+    hs_chains *c = hs_sample(
+        s, t, p,
+        &(hs_sample_options){ .chains = 16, .draws = 5000, .points = last, .n_points = 16 });
     ck_session_ok(s);
     const struct {
         double (*f)(const double *);
         double exact;
-    } moments[] = { { u_of, 0 }, { v_of, 0 }, { uu, 1 }, { vv, 1 }, { uv, mt_corr_rho }, { tail, 0.05 } };
+    } moments[] = { { u_of, 0 }, { v_of, 0 },         { uu, 1 },
+                    { vv, 1 },   { uv, mt_corr_rho }, { tail, 0.05 } };
     for (int i = 0; i < 6; i++) {
         const double z = z_score(c, moments[i].f, moments[i].exact);
         ck_assert_msg(fabs(z) < 5, "moment %d: %g errors off", i, z);
@@ -173,8 +196,9 @@ START_TEST(short_tunings_leave_finite_numbers)
             const hs_target *t = mt_target_standard(s, 3);
             hs_proposal *p = hs_hmc(s, t, NULL);
             hs_tuning r;
-            ck_assert_int_eq(hs_tune(s, t, p, &(hs_tune_options){ .chains = chains, .steps = steps },
-                                     &r), HS_OK);
+            ck_assert_int_eq(
+                hs_tune(s, t, p, &(hs_tune_options){ .chains = chains, .steps = steps }, &r),
+                HS_OK);
             double scale[3];
             hs_param_get(hs_params_find(hs_proposal_params(p), "scale"), scale);
             ck_assert_msg(isfinite(r.step) && r.step > 0 && scale[0] > 0 && scale[2] > 0,
@@ -201,8 +225,8 @@ START_TEST(progress_can_stop_it)
     hs_proposal *p = hs_hmc(s, t, NULL);
     hs_tuning r;
     told = 0;
-    ck_assert_int_eq(hs_tune(s, t, p, &(hs_tune_options){ .steps = 400, .progress = stop_at_half }, &r),
-                     HS_OK);
+    ck_assert_int_eq(
+        hs_tune(s, t, p, &(hs_tune_options){ .steps = 400, .progress = stop_at_half }, &r), HS_OK);
     ck_assert_uint_eq(told, 200);
     ck_assert(isfinite(r.step) && r.step > 0);
     hs_session_free(s);
@@ -237,12 +261,13 @@ START_TEST(bad_input_is_named)
 {
     hs_session *s = mt_session(18);
     const hs_target *t = mt_target_standard(s, 2), *three = mt_target_standard(s, 3);
-    const hs_target *half = hs_target_new(s, &(hs_target_spec){ .name = "half", .dim = 2,
-                                                                .log_density = nowhere });
+    const hs_target *half =
+        hs_target_new(s, &(hs_target_spec){ .name = "half", .dim = 2, .log_density = nowhere });
     hs_proposal *p = hs_hmc(s, t, NULL);
     ck_assert_int_eq(hs_tune(s, t, p, &(hs_tune_options){ .acceptance = 1 }, NULL), HS_EINVAL);
     ck_session_failed(s, HS_EINVAL, "acceptance");
-    ck_assert_int_eq(hs_tune(s, t, p, &(hs_tune_options){ .acceptance = (double)NAN }, NULL), HS_EINVAL);
+    ck_assert_int_eq(hs_tune(s, t, p, &(hs_tune_options){ .acceptance = (double)NAN }, NULL),
+                     HS_EINVAL);
     ck_session_failed(s, HS_EINVAL, "acceptance");
     ck_assert_int_eq(hs_tune(s, t, mk_mixture(s, t), NULL, NULL), HS_EINVAL);
     ck_session_failed(s, HS_EINVAL, "step", "position-mixture");
