@@ -59,7 +59,7 @@ DEFINE_PEAK(peak_avx2_f64, "avx2,fma", double, __m256d, _mm256_set1_pd, _mm256_f
 double peak_once(hs_dtype dtype)
 {
     double flops_a_turn = 0;
-    const long turns = 50000;
+    const long turns = 20000;
     const double begin = seconds_now();
 #if defined(__x86_64__)
     if (hs_cpu_isa() == HS_ISA_AVX512)

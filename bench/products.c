@@ -7,6 +7,8 @@
  * Prints the median GFLOP/s of each, and the share of the core's fused multiply-add peak (measured
  * in the same run) that the library's own choice reaches. products.md keeps a table.
  */
+#include "measure.h"
+
 #include <hastings/tensor/blas.h>
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/product_internal.h>
@@ -14,10 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 #ifdef HS_HAVE_LIBXSMM
 #include <libxsmm.h>
 #endif
@@ -56,19 +54,6 @@ typedef struct {
 #endif
     void *transposed; /* of the factor that LIBXSMM wants transposed, made beforehand */
 } bench_case;
-
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* Numbers of size 1, so that sums neither overflow nor become denormal. */
 static void *make_numbers(hs_dtype dtype, size_t n)
@@ -181,47 +166,6 @@ static void run(const bench_case *c, int contender)
         hs_product_run_as(isa, HS_PRODUCT_OWN, c->dtype, &c->run);
 }
 
-/* The peak: independent fused multiply-adds on enough registers to hide their latency. */
-#define DEFINE_PEAK(name, isa, type, vector, set1, multiply_add)                                   \
-    __attribute__((noinline, target(isa))) static double name(long turns)                          \
-    {                                                                                              \
-        vector a0 = set1(0), a1 = set1(1), a2 = set1(2), a3 = set1(3), a4 = set1(4);               \
-        vector a5 = set1(5), a6 = set1(6), a7 = set1(7), a8 = set1(8), a9 = set1(9);               \
-        const vector x = set1((type)0.999999), y = set1((type)1e-7);                               \
-        for (long i = 0; i < turns; i++) {                                                         \
-            a0 = multiply_add(a0, x, y), a1 = multiply_add(a1, x, y);                              \
-            a2 = multiply_add(a2, x, y), a3 = multiply_add(a3, x, y);                              \
-            a4 = multiply_add(a4, x, y), a5 = multiply_add(a5, x, y);                              \
-            a6 = multiply_add(a6, x, y), a7 = multiply_add(a7, x, y);                              \
-            a8 = multiply_add(a8, x, y), a9 = multiply_add(a9, x, y);                              \
-        }                                                                                          \
-        type sums[sizeof(vector) / sizeof(type)];                                                  \
-        const vector s = a0 + a1 + a2 + a3 + a4 + a5 + a6 + a7 + a8 + a9;                          \
-        memcpy(sums, &s, sizeof s);                                                                \
-        return (double)sums[0] * 0 + (double)(2 * 10 * sizeof(vector) / sizeof(type));             \
-    }
-#if defined(__x86_64__)
-DEFINE_PEAK(peak_avx512_f32, "avx512f", float, __m512, _mm512_set1_ps, _mm512_fmadd_ps)
-DEFINE_PEAK(peak_avx512_f64, "avx512f", double, __m512d, _mm512_set1_pd, _mm512_fmadd_pd)
-DEFINE_PEAK(peak_avx2_f32, "avx2,fma", float, __m256, _mm256_set1_ps, _mm256_fmadd_ps)
-DEFINE_PEAK(peak_avx2_f64, "avx2,fma", double, __m256d, _mm256_set1_pd, _mm256_fmadd_pd)
-#endif
-
-/* GFLOP/s; 0 on machines for which there is no such loop. */
-static double measure_peak_once(hs_dtype dtype)
-{
-    double flops_a_turn = 0;
-    const long turns = 20000;
-    const double begin = seconds_now();
-#if defined(__x86_64__)
-    if (hs_cpu_isa() == HS_ISA_AVX512)
-        flops_a_turn = dtype == HS_F32 ? peak_avx512_f32(turns) : peak_avx512_f64(turns);
-    else if (hs_cpu_isa() == HS_ISA_AVX2)
-        flops_a_turn = dtype == HS_F32 ? peak_avx2_f32(turns) : peak_avx2_f64(turns);
-#endif
-    return flops_a_turn * (double)turns / (seconds_now() - begin) * 1e-9;
-}
-
 enum { MAX_SAMPLES = 2000 };
 
 /* Median GFLOP/s of each contender, 0 if it does not take part, and of the peak beside them. */
@@ -249,13 +193,12 @@ static void measure(bench_case *c, double budget, double rate[CONTENDERS], doubl
                 run(c, k);
             samples[k][n] = flops * (double)repeats / (seconds_now() - start) * 1e-9;
         }
-        samples[CONTENDERS][n++] = measure_peak_once(c->dtype);
+        samples[CONTENDERS][n++] = peak_once(c->dtype);
     }
     for (int k = 0; k <= CONTENDERS; k++) {
         if (k < CONTENDERS && !present[k])
             continue;
-        qsort(samples[k], (size_t)n, sizeof(double), compare);
-        *(k < CONTENDERS ? &rate[k] : peak) = samples[k][n / 2];
+        *(k < CONTENDERS ? &rate[k] : peak) = median(samples[k], (size_t)n);
     }
 }
 

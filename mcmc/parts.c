@@ -1,6 +1,7 @@
 #include <hastings/mcmc/parts_internal.h>
 
 #include <math.h>
+#include <string.h>
 
 bool all_positive(hs_session *s, const char *who, const char *what, const double *values, size_t n)
 {
@@ -19,4 +20,19 @@ bool is_there(hs_session *s, const void *part, const char *who, const char *what
     if (!part)
         hs_session_fail(s, HS_EINVAL, "%s: there is no %s", who, what);
     return part != NULL;
+}
+
+void *part_new(hs_session *s, size_t bytes, const char *name, const char **kept, void *self,
+               void (*release)(void *self))
+{
+    /* From here on the session releases self, also if what follows fails. */
+    if (self && release && !hs_session_own(s, self, release))
+        return NULL;
+    char *copy = hs_session_alloc(s, strlen(name) + 1);
+    void *part = hs_session_alloc(s, bytes);
+    if (!copy || !part)
+        return NULL;
+    memcpy(copy, name, strlen(name) + 1);
+    *kept = copy;
+    return part;
 }

@@ -1,6 +1,5 @@
+#include <hastings/mcmc/parts_internal.h>
 #include <hastings/mcmc/proposal.h>
-
-#include <string.h>
 
 #undef HS_HERE
 #define HS_HERE at
@@ -14,44 +13,27 @@ struct hs_proposal {
 static const char *fault_of(const hs_proposal_spec *spec)
 {
     if (spec->dim == 0)
-        return "proposal \"%s\" has no dimensions";
+        return "has no dimensions";
     if (spec->moves ? spec->draw || spec->log_density || spec->draw_scored
                     : !spec->draw || !spec->log_density)
-        return "proposal \"%s\" needs either draw and log_density, or moves";
+        return "needs either draw and log_density, or moves";
     if (spec->moves && (spec->ways == 0 || spec->ways > HS_MAX_WAYS))
-        return "proposal \"%s\" must have between 1 and 64 ways of moving";
+        return "must have between 1 and 64 ways of moving";
     return NULL;
 }
 
 hs_proposal *hs_proposal_new(hs_session *s, const hs_proposal_spec *spec)
 {
-    const char *name = spec->name ? spec->name : "proposal", *fault = fault_of(spec);
-    hs_proposal *p = NULL;
-    if (fault) {
-        char text[256];
-        snprintf(text, sizeof text, fault, name);
-        hs_session_fail(s, HS_EINVAL, "%s", text);
-    } else {
-        p = hs_session_alloc(s, sizeof *p);
-    }
-    if (!p) {
-        if (spec->release && spec->self)
-            spec->release(spec->self);
+    const char *name = spec->name ? spec->name : "proposal", *fault = fault_of(spec), *kept;
+    if (fault)
+        hs_session_fail(s, HS_EINVAL, "proposal \"%s\" %s", name, fault);
+    hs_proposal *p = part_new(s, sizeof *p, name, &kept, spec->self, spec->release);
+    if (!p)
         return NULL;
-    }
     *p = (hs_proposal){ s, *spec };
-    char *copy = hs_session_alloc(s, strlen(name) + 1);
-    if (!copy) {
-        if (spec->release && spec->self)
-            spec->release(spec->self);
-        return NULL;
-    }
-    strcpy(copy, name);
-    p->spec.name = copy;
+    p->spec.name = kept;
     p->spec.normals = spec->normals ? spec->normals : spec->dim;
     p->spec.ways = spec->moves ? spec->ways : 1;
-    if (spec->release && spec->self && !hs_session_own(s, spec->self, spec->release))
-        return NULL;
     return p;
 }
 

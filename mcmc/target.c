@@ -1,8 +1,6 @@
 #include <hastings/mcmc/parts_internal.h>
 #include <hastings/mcmc/target.h>
 
-#include <string.h>
-
 #include <hastings/tensor/memory.h>
 
 /* What is recorded on behalf of a caller carries the caller's place. */
@@ -14,35 +12,28 @@ struct hs_target {
     hs_target_spec spec;
 };
 
+/* What is wrong with a description, or NULL. */
+static const char *fault_of(const hs_target_spec *spec)
+{
+    if (!spec->log_density)
+        return "has no log density";
+    if (spec->dim == 0)
+        return "has no dimensions";
+    if (spec->auxiliary > spec->dim)
+        return "has more auxiliary coordinates than coordinates";
+    return NULL;
+}
+
 hs_target *hs_target_new(hs_session *s, const hs_target_spec *spec)
 {
-    const char *name = spec->name ? spec->name : "target";
-    hs_target *t = NULL;
-    if (!spec->log_density || spec->dim == 0 || spec->auxiliary > spec->dim)
-        hs_session_fail(s, HS_EINVAL,
-                        !spec->log_density ? "target \"%s\" has no log density"
-                        : spec->dim == 0   ? "target \"%s\" has no dimensions"
-                                           : "target \"%s\" has more auxiliary coordinates than "
-                                             "coordinates",
-                        name);
-    else
-        t = hs_session_alloc(s, sizeof *t);
-    if (!t) {
-        if (spec->release && spec->self)
-            spec->release(spec->self);
+    const char *name = spec->name ? spec->name : "target", *fault = fault_of(spec), *kept;
+    if (fault)
+        hs_session_fail(s, HS_EINVAL, "target \"%s\" %s", name, fault);
+    hs_target *t = part_new(s, sizeof *t, name, &kept, spec->self, spec->release);
+    if (!t)
         return NULL;
-    }
     *t = (hs_target){ s, *spec };
-    char *copy = hs_session_alloc(s, strlen(name) + 1);
-    if (!copy) {
-        if (spec->release && spec->self)
-            spec->release(spec->self);
-        return NULL;
-    }
-    strcpy(copy, name);
-    t->spec.name = copy;
-    if (spec->release && spec->self && !hs_session_own(s, spec->self, spec->release))
-        return NULL;
+    t->spec.name = kept;
     return t;
 }
 
