@@ -33,6 +33,7 @@
 #include <hastings/mcmc/ess.h>
 #include <hastings/mcmc/proposal.h>
 #include <hastings/mcmc/proposals.h>
+#include <hastings/mcmc/replicate.h>
 #include <hastings/mcmc/restart.h>
 #include <hastings/mcmc/sample.h>
 #include <hastings/mcmc/session.h>

@@ -173,6 +173,33 @@ START_TEST(a_target_in_plain_c)
 }
 END_TEST
 
+/* ---- Replications ------------------------------------------------------------------------------- */
+
+static bool count_up(uint64_t replica, double *figure, void *context)
+{
+    figure[0] = (double)(replica + 1);
+    figure[1] = replica == 1 ? (double)NAN : 5;
+    return replica < *(const uint64_t *)context;
+}
+
+START_TEST(replications_are_averaged)
+{
+    hs_figure f[2];
+    uint64_t most = 100;
+    ck_assert_int_eq(hs_replicate(4, count_up, &most, f, 2), HS_OK);
+    ck_assert_close(f[0].mean, 2.5, 1e-15, 0);
+    ck_assert_close(f[0].sd, sqrt(5.0 / 3), 1e-14, 0);
+    ck_assert_close(f[0].error, sqrt(5.0 / 12), 1e-14, 0);
+    ck_assert(f[1].count == 3 && f[1].mean == 5 && f[1].sd == 0);
+    most = 1;
+    ck_assert_int_eq(hs_replicate(4, count_up, &most, f, 2), HS_OK);
+    ck_assert(f[0].count == 1 && f[0].mean == 1 && isnan(f[0].error));
+    most = 0;
+    ck_assert_int_eq(hs_replicate(4, count_up, &most, f, 2), HS_EINVAL);
+    ck_assert_int_eq(hs_replicate(0, count_up, &most, f, 2), HS_EINVAL);
+}
+END_TEST
+
 static Suite *posterior_suite(void)
 {
     Suite *suite = suite_create("mcmc posterior");
@@ -181,6 +208,7 @@ static Suite *posterior_suite(void)
     tcase_add_loop_test(tests, samplers_agree, 0, sizeof posteriors / sizeof *posteriors);
     tcase_add_test(tests, the_best_try_is_kept);
     tcase_add_test(tests, a_target_in_plain_c);
+    tcase_add_test(tests, replications_are_averaged);
     suite_add_tcase(suite, tests);
     return suite;
 }
