@@ -10,6 +10,7 @@
 #include <hastings/tensor/memory.h>
 
 #include "hs_check.h"
+#include "scarce_memory.h"
 
 /* ---- Stores ------------------------------------------------------------------------------- */
 
@@ -274,24 +275,6 @@ END_TEST
 
 /* ---- Allocations -------------------------------------------------------------------------- */
 
-static long allocations, fail_at, living;
-
-static void *counting_allocate(size_t bytes, void *context)
-{
-    (void)context;
-    if (++allocations == fail_at)
-        return NULL;
-    living++;
-    return aligned_alloc(HS_ALIGN, bytes);
-}
-
-static void counting_release(void *block, void *context)
-{
-    (void)context;
-    living--;
-    free(block);
-}
-
 static hs_var sine(void *self, hs_var x)
 {
     (void)self;
@@ -346,7 +329,6 @@ static hs_status make_and_run(void)
 
 START_TEST(every_failed_allocation_is_reported)
 {
-    const hs_allocator counting = { counting_allocate, counting_release, NULL };
     hs_set_allocator(&counting);
     fail_at = 0;
     releases = 0;

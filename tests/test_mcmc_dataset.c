@@ -8,6 +8,7 @@
 #include <hastings/mcmc/dataset.h>
 
 #include "hs_check.h"
+#include "scarce_memory.h"
 
 static char directory[] = "/tmp/hastings_data_XXXXXX";
 static char path[64];
@@ -277,29 +278,11 @@ END_TEST
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
-static int blocks_left, blocks_live;
-
-static void *limited(size_t bytes, void *context)
-{
-    (void)context;
-    if (blocks_left-- <= 0)
-        return NULL;
-    blocks_live++;
-    return aligned_alloc(HS_ALIGN, hs_align_up(bytes ? bytes : 1));
-}
-
-static void release(void *block, void *context)
-{
-    (void)context;
-    blocks_live -= block != NULL;
-    free(block);
-}
-
 START_TEST(memory_runs_out)
 {
     static const char text[] = "a,b,y\n1,2,0\n2,1,1\n";
     write_bytes(path, text, strlen(text));
-    hs_set_allocator(&(hs_allocator){ limited, release, NULL });
+    hs_set_allocator(&limited);
     hs_status status = HS_ENOMEM;
     hs_dataset *d = NULL;
     int blocks = 0;
@@ -309,13 +292,13 @@ START_TEST(memory_runs_out)
         status = hs_dataset_load_csv(&d, path, NULL, &message);
         if (status == HS_ENOMEM) {
             ck_assert_msg(strstr(message.text, "out of memory"), "%s", message.text);
-            ck_assert_int_eq(blocks_live, 0);
+            ck_assert_int_eq(living, 0);
         }
     }
     ck_assert_int_eq(status, HS_OK);
     ck_assert_int_ge(blocks, 6);
     hs_dataset_free(d);
-    ck_assert_int_eq(blocks_live, 0);
+    ck_assert_int_eq(living, 0);
     hs_set_allocator(NULL);
 }
 END_TEST

@@ -7,6 +7,7 @@
 #include <hastings/tensor/memory.h>
 
 #include "hs_check.h"
+#include "scarce_memory.h"
 
 /* ---- Chains to judge ------------------------------------------------------------------------- */
 
@@ -377,25 +378,6 @@ START_TEST(bad_chains)
 }
 END_TEST
 
-/* An allocator that fails from the n-th block on. */
-static int blocks_left, blocks_live;
-
-static void *limited(size_t bytes, void *context)
-{
-    (void)context;
-    if (blocks_left-- <= 0)
-        return NULL;
-    blocks_live++;
-    return aligned_alloc(HS_ALIGN, hs_align_up(bytes ? bytes : 1));
-}
-
-static void release(void *block, void *context)
-{
-    (void)context;
-    blocks_live -= block != NULL;
-    free(block);
-}
-
 START_TEST(memory_runs_out)
 {
     random_state = 11;
@@ -403,7 +385,7 @@ START_TEST(memory_runs_out)
     for (size_t i = 0; i < 1200; i++)
         x[i / 600][i % 600] = i % 600 ? x[i / 600][i % 600 - 1] + normal() : 0;
     hs_chains c = { .chains = 2, .draws = 600, .dim = 1, .x = x[0] };
-    hs_set_allocator(&(hs_allocator){ limited, release, NULL });
+    hs_set_allocator(&limited);
     hs_report report;
     hs_message message;
     hs_status status = HS_ENOMEM;
@@ -413,13 +395,13 @@ START_TEST(memory_runs_out)
         status = hs_diagnose(&c, &(hs_diagnose_options){ .threads = 1 }, &report, &message);
         if (status == HS_ENOMEM) {
             ck_assert_ptr_nonnull(strstr(message.text, "out of memory"));
-            ck_assert_int_eq(blocks_live, 0);
+            ck_assert_int_eq(living, 0);
         }
     }
     ck_assert_int_eq(status, HS_OK);
     ck_assert_int_ge(failures, 10);
     hs_report_free(&report);
-    ck_assert_int_eq(blocks_live, 0);
+    ck_assert_int_eq(living, 0);
     hs_set_allocator(NULL);
 }
 END_TEST

@@ -1,25 +1,7 @@
 /* Without memory: a session, targets, proposals, a training and chains always give a status, never a
  * crash, and leave nothing behind, whichever allocation fails. */
 #include "mcmc_catalogue.h"
-
-static long allocations, fail_at, living;
-
-static void *counting_allocate(size_t bytes, void *context)
-{
-    (void)context;
-    if (++allocations == fail_at)
-        return NULL;
-    living++;
-    return aligned_alloc(HS_ALIGN, bytes);
-}
-
-static void counting_release(void *block, void *context)
-{
-    (void)context;
-    if (block)
-        living--;
-    free(block);
-}
+#include "scarce_memory.h"
 
 static char path[64], stream[80];
 
@@ -139,7 +121,7 @@ static hs_status once(int i)
 
 START_TEST(every_failed_allocation_is_reported)
 {
-    hs_set_allocator(&(hs_allocator){ counting_allocate, counting_release, NULL });
+    hs_set_allocator(&counting);
     allocations = fail_at = living = 0;
     ck_assert_msg(once(_i) == HS_OK, "%s", programs[_i].name);
     ck_assert_msg(living == 0, "%s leaks %ld blocks", programs[_i].name, living);

@@ -13,6 +13,7 @@
 #include <hastings/tensor/memory.h>
 
 #include "hs_check.h"
+#include "scarce_memory.h"
 
 /* Mean squared error of a network that learns x -> (x0 x1, sin 2 x0) from drawn points. */
 static hs_var regression_loss(hs_tape *tape, const hs_mlp *net)
@@ -158,24 +159,6 @@ END_TEST
 
 /* ---- Allocations -------------------------------------------------------------------------- */
 
-static long allocations, fail_at, living;
-
-static void *counting_allocate(size_t bytes, void *context)
-{
-    (void)context;
-    if (++allocations == fail_at)
-        return NULL;
-    living++;
-    return aligned_alloc(HS_ALIGN, bytes);
-}
-
-static void counting_release(void *block, void *context)
-{
-    (void)context;
-    living--;
-    free(block);
-}
-
 /* Everything once, as a user writes it; the first status that is not HS_OK. */
 static hs_status train_and_save(const char *path)
 {
@@ -210,7 +193,6 @@ START_TEST(every_failed_allocation_is_reported)
     const int fd = mkstemp(path);
     ck_assert_int_ge(fd, 0);
     close(fd);
-    const hs_allocator counting = { counting_allocate, counting_release, NULL };
     hs_set_allocator(&counting);
     fail_at = 0;
     ck_assert_int_eq(train_and_save(path), HS_OK);
@@ -229,7 +211,6 @@ END_TEST
 
 START_TEST(steps_allocate_nothing)
 {
-    const hs_allocator counting = { counting_allocate, counting_release, NULL };
     hs_set_allocator(&counting);
     fail_at = 0;
     hs_params *ps = hs_params_new(HS_F32, 1);
