@@ -65,8 +65,8 @@ typedef struct {
     int32_t product;     /* the matmul whose step computes this node, or -1 */
     int32_t sum;         /* number of the sum over the batch, or -1 */
     place at;
-    place at_outside;    /* inputs of the batch: the caller's rows */
-    int32_t first, last; /* positions in the order of steps between which the value is needed */
+    place at_outside; /* inputs of the batch: the caller's rows */
+    int32_t last;     /* position in the order of steps up to which the value is needed */
 } plan_node;
 
 /* What a fused product applies to its result, and the node that stands for that result. */
@@ -201,7 +201,6 @@ struct hs_plan {
     const void **outside_now;
 
     char error[512];
-    bool ran;
     bool found;
     hs_nonfinite nonfinite;
 };
@@ -261,12 +260,6 @@ static inline bool is_unused(const plan_node *node)
 
 /* The node whose buffer holds the value of `id`, following views. */
 int32_t plan_owner(const hs_plan *plan, int32_t id);
-
-/* What a value of this extent costs per feature: lanes, padding included. */
-static inline size_t padded_lanes(const hs_plan *plan, hs_extent extent)
-{
-    return plan->stride[extent];
-}
 
 static inline bool is_elementwise(const plan_node *node)
 {

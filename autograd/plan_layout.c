@@ -38,7 +38,7 @@ static bool take(const hs_plan *plan, size_t count, size_t *total, size_t *offse
 static void find_lifetimes(hs_plan *plan)
 {
     for (int32_t id = 0; id < plan->nodes; id++)
-        plan->node[id].first = plan->node[id].last = id;
+        plan->node[id].last = id;
     for (int32_t id = 0; id < plan->nodes; id++) {
         const plan_node *node = &plan->node[id];
         if (is_unused(node) || node->making == BY_VIEW || node->making == BY_OUTSIDE)

@@ -1,4 +1,5 @@
 #include <hastings/mcmc/parts_internal.h>
+#include <hastings/mcmc/proposal.h>
 #include <hastings/mcmc/target.h>
 
 #include <hastings/tensor/memory.h>
@@ -128,9 +129,7 @@ static hs_var augmented_log_density(void *self, hs_var x)
     const char *at = at_augmented;
     const size_t d = hs_target_dim(w->base), dim = d + w->auxiliary;
     hs_var density = hs_target_log_density(w->base, hs_slice(x, 0, 0, d));
-    hs_var square = hs_sum_last(hs_square(hs_slice(x, 0, d, dim)));
-    const double log_2pi = 1.83787706640934548356;
-    return hs_sub(density, hs_scale(hs_shift(square, (double)w->auxiliary * log_2pi), 0.5));
+    return hs_add(density, hs_log_normal(hs_slice(x, 0, d, dim)));
 }
 
 static hs_var augmented_draw(void *self, hs_tape *tape, hs_extent extent, uint32_t stream)
