@@ -6,6 +6,8 @@
 # hastings_link_kernels(TARGET NAME)      adds what hastings_kernels(NAME ...) compiled to a target.
 # hastings_library(NAME FOLDERS ...)      the library made of the folders; HastingsInstall.cmake
 #     installs it.
+# hastings_program(NAME FOLDERS ...)      the program of the folders, cli/main.c first, with its data;
+#     all but main.c is the library NAME_program too, which tests link.
 
 set(HS_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes
     -Wmissing-prototypes -Wcast-qual -Wvla -Wdouble-promotion -Wundef)
@@ -62,6 +64,7 @@ function(hastings_folder folder)
     cmake_parse_arguments(arg "" "" "LAYERS" ${ARGN})
     hastings_include_root(${folder})
     file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.c)
+    list(FILTER sources EXCLUDE REGEX "/main\\.c$")
     set(kernels ${sources})
     list(FILTER kernels INCLUDE REGEX "_kernels\\.c$")
     list(FILTER sources EXCLUDE REGEX "_kernels\\.c$")
@@ -97,4 +100,26 @@ function(hastings_library name)
     set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION}
                           SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
     add_library(hastings::${name} ALIAS ${name})
+endfunction()
+
+function(hastings_program name)
+    cmake_parse_arguments(arg "" "" "FOLDERS" ${ARGN})
+    add_library(${name}_program STATIC)
+    foreach(folder ${arg_FOLDERS})
+        target_link_libraries(hs_${folder} PRIVATE PkgConfig::JANSSON PkgConfig::CAIRO)
+        target_compile_definitions(hs_${folder} PRIVATE HS_VERSION="${PROJECT_VERSION}"
+            HS_SOURCE_DIR="${PROJECT_SOURCE_DIR}" HS_DATA_DIR="${CMAKE_INSTALL_DATADIR}/${name}")
+        target_sources(${name}_program PRIVATE $<TARGET_OBJECTS:hs_${folder}>)
+        target_include_directories(${name}_program PUBLIC ${PROJECT_BINARY_DIR}/include-${folder})
+    endforeach()
+    set_target_properties(${name}_program PROPERTIES LINKER_LANGUAGE C)
+    target_link_libraries(${name}_program PUBLIC ${name} PkgConfig::JANSSON PkgConfig::CAIRO m)
+    add_executable(${name}_executable cli/main.c)
+    hastings_flags(${name}_executable)
+    target_link_libraries(${name}_executable PRIVATE ${name}_program)
+    set_target_properties(${name}_executable PROPERTIES OUTPUT_NAME ${name})
+    install(TARGETS ${name}_executable RUNTIME)
+    install(DIRECTORY experiments/ DESTINATION ${CMAKE_INSTALL_DATADIR}/${name}/experiments
+            FILES_MATCHING PATTERN "*.json")
+    install(DIRECTORY data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/${name}/data)
 endfunction()

@@ -44,7 +44,8 @@ need() {
 
 need_for_building() {
     need gcc:gcc g++:g++ libc6-dev cmake:cmake ninja:ninja-build pkg-config:pkg-config \
-        libopenblas-pthread-dev libsleef-dev librandom123-dev zlib1g-dev check
+        libopenblas-pthread-dev libsleef-dev librandom123-dev zlib1g-dev check \
+        libjansson-dev libcairo2-dev libnetcdf-dev
 }
 
 # build PRESET [TARGET...]: configures if need be, and builds.

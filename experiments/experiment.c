@@ -1,0 +1,1 @@
+#include <hastings/experiments/event.h>
