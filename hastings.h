@@ -27,16 +27,20 @@
 #include <hastings/flows/elementary.h>
 #include <hastings/flows/flow.h>
 
+#include <hastings/mcmc/chain_names.h>
 #include <hastings/mcmc/chains.h>
+#include <hastings/mcmc/chains_file.h>
 #include <hastings/mcmc/dataset.h>
 #include <hastings/mcmc/diagnose.h>
 #include <hastings/mcmc/ess.h>
+#include <hastings/mcmc/netcdf.h>
 #include <hastings/mcmc/proposal.h>
 #include <hastings/mcmc/proposals.h>
 #include <hastings/mcmc/replicate.h>
 #include <hastings/mcmc/restart.h>
 #include <hastings/mcmc/sample.h>
 #include <hastings/mcmc/session.h>
+#include <hastings/mcmc/stan_csv.h>
 #include <hastings/mcmc/target.h>
 #include <hastings/mcmc/targets.h>
 #include <hastings/mcmc/train.h>

@@ -78,7 +78,9 @@ function(hastings_folder folder)
     foreach(layer ${arg_LAYERS})
         target_include_directories(hs_${folder} PRIVATE ${PROJECT_BINARY_DIR}/include-${layer})
     endforeach()
-    target_link_libraries(hs_${folder} PRIVATE OpenBLAS::OpenBLAS PkgConfig::SLEEF PkgConfig::ZLIB)
+    target_compile_definitions(hs_${folder} PRIVATE HS_VERSION="${PROJECT_VERSION}")
+    target_link_libraries(hs_${folder} PRIVATE OpenBLAS::OpenBLAS PkgConfig::SLEEF PkgConfig::ZLIB
+                          PkgConfig::NETCDF)
 endfunction()
 
 function(hastings_library name)
@@ -96,7 +98,7 @@ function(hastings_library name)
                                $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C)
     target_link_libraries(${name} PRIVATE OpenBLAS::OpenBLAS PkgConfig::SLEEF PkgConfig::ZLIB
-                          OpenMP::OpenMP_C m)
+                          PkgConfig::NETCDF OpenMP::OpenMP_C m)
     set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION}
                           SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
     add_library(hastings::${name} ALIAS ${name})
@@ -107,7 +109,7 @@ function(hastings_program name)
     add_library(${name}_program STATIC)
     foreach(folder ${arg_FOLDERS})
         target_link_libraries(hs_${folder} PRIVATE PkgConfig::JANSSON PkgConfig::CAIRO)
-        target_compile_definitions(hs_${folder} PRIVATE HS_VERSION="${PROJECT_VERSION}"
+        target_compile_definitions(hs_${folder} PRIVATE
             HS_SOURCE_DIR="${PROJECT_SOURCE_DIR}" HS_DATA_DIR="${CMAKE_INSTALL_DATADIR}/${name}")
         target_sources(${name}_program PRIVATE $<TARGET_OBJECTS:hs_${folder}>)
         target_include_directories(${name}_program PUBLIC ${PROJECT_BINARY_DIR}/include-${folder})
