@@ -1,0 +1,200 @@
+#include <hastings/cli/report_buffer.h>
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <hastings/experiments/text_file.h>
+#include <hastings/tensor/memory.h>
+
+hs_status hs_say(hs_message *message, hs_status status, const char *format, ...)
+{
+    if (message) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(message->text, sizeof message->text, format, arguments);
+        va_end(arguments);
+    }
+    return status;
+}
+
+/* ---- Growing ------------------------------------------------------------------------------ */
+
+/* Room for n more bytes and a zero. */
+static bool reserve(hs_buffer *b, size_t n)
+{
+    if (b->failed)
+        return false;
+    if (b->capacity - b->length > n)
+        return true;
+    const size_t least = b->length + n + 1;
+    const size_t size = least < SIZE_MAX / 4 ? 2 * least + 256 : 0;
+    char *bytes = size ? hs_grow(b->bytes, b->length + (b->bytes != NULL), size) : NULL;
+    b->failed = !bytes;
+    if (bytes) {
+        b->bytes = bytes;
+        b->capacity = size;
+    }
+    return bytes != NULL;
+}
+
+static void put_bytes(hs_buffer *b, const char *bytes, size_t n)
+{
+    if (!reserve(b, n))
+        return;
+    memcpy(b->bytes + b->length, bytes, n);
+    b->length += n;
+    b->bytes[b->length] = '\0';
+}
+
+void hs_buffer_put(hs_buffer *b, const char *bytes)
+{
+    put_bytes(b, bytes, strlen(bytes));
+}
+
+void hs_buffer_print(hs_buffer *b, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int n = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (n < 0 || !reserve(b, (size_t)n)) {
+        b->failed = true;
+        return;
+    }
+    va_start(arguments, format);
+    vsnprintf(b->bytes + b->length, (size_t)n + 1, format, arguments);
+    va_end(arguments);
+    b->length += (size_t)n;
+}
+
+/* ---- Escaping ----------------------------------------------------------------------------- */
+
+static void put_html(hs_buffer *b, char c)
+{
+    switch (c) {
+    case '&':
+        hs_buffer_put(b, "&amp;");
+        break;
+    case '<':
+        hs_buffer_put(b, "&lt;");
+        break;
+    case '>':
+        hs_buffer_put(b, "&gt;");
+        break;
+    case '"':
+        hs_buffer_put(b, "&quot;");
+        break;
+    case '\'':
+        hs_buffer_put(b, "&#39;");
+        break;
+    default:
+        /* other control characters are no part of HTML */
+        if ((unsigned char)c >= ' ' || c == '\n' || c == '\t')
+            put_bytes(b, &c, 1);
+    }
+}
+
+static void put_markdown(hs_buffer *b, char c)
+{
+    if (c == '<' || c == '>' || c == '&') {
+        put_html(b, c);
+    } else if (c == '\n' || c == '\r') {
+        put_bytes(b, " ", 1);
+    } else {
+        if (strchr("\\`*_[]|#~", c))
+            put_bytes(b, "\\", 1);
+        put_bytes(b, &c, 1);
+    }
+}
+
+static void put_escaped(hs_buffer *b, void (*put)(hs_buffer *b, char c), const char *format,
+                        va_list arguments)
+{
+    for (const char *at = format; *at; at++) {
+        if (*at != '%') {
+            put_bytes(b, at, 1);
+        } else if (at[1] == 's') {
+            const char *s = va_arg(arguments, const char *);
+            for (; s && *s; s++)
+                put(b, *s);
+            at++;
+        } else if (at[1] == 'd') {
+            hs_buffer_print(b, "%d", va_arg(arguments, int));
+            at++;
+        } else if (at[1] == 'z' && at[2] == 'u') {
+            hs_buffer_print(b, "%zu", va_arg(arguments, size_t));
+            at += 2;
+        } else {
+            put_bytes(b, "%", 1);
+            at += at[1] == '%';
+        }
+    }
+}
+
+void hs_buffer_html(hs_buffer *b, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    put_escaped(b, put_html, format, arguments);
+    va_end(arguments);
+}
+
+void hs_buffer_markdown(hs_buffer *b, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    put_escaped(b, put_markdown, format, arguments);
+    va_end(arguments);
+}
+
+void hs_buffer_csv(hs_buffer *b, const char *field)
+{
+    if (!field[strcspn(field, "\",\r\n")]) {
+        hs_buffer_put(b, field);
+        return;
+    }
+    put_bytes(b, "\"", 1);
+    for (; *field; field++) {
+        if (*field == '"')
+            put_bytes(b, "\"", 1);
+        put_bytes(b, field, 1);
+    }
+    put_bytes(b, "\"", 1);
+}
+
+size_t hs_buffer_width(const char *utf8)
+{
+    size_t width = 0;
+    for (; *utf8; utf8++)
+        width += ((unsigned char)*utf8 & 0xc0) != 0x80; /* bytes that begin a character */
+    return width;
+}
+
+/* ---- Files -------------------------------------------------------------------------------- */
+
+hs_status hs_buffer_save(const hs_buffer *b, const char *path, hs_message *message)
+{
+    if (b->failed)
+        return hs_say(message, HS_ENOMEM, "%.300s: out of memory", path);
+    return hs_text_save(path, b->bytes ? b->bytes : "", b->length, message);
+}
+
+hs_status hs_buffer_write(const hs_buffer *b, FILE *stream, hs_message *message)
+{
+    hs_say(message, HS_OK, "%s", "");
+    if (b->failed)
+        return hs_say(message, HS_ENOMEM, "out of memory for a text of %zu bytes", b->length);
+    if ((b->length && fwrite(b->bytes, 1, b->length, stream) != b->length) || fflush(stream) != 0)
+        return hs_say(message, HS_EIO, "cannot write: %s", strerror(errno));
+    return HS_OK;
+}
+
+void hs_buffer_free(hs_buffer *b)
+{
+    if (b)
+        hs_free(b->bytes);
+    if (b)
+        *b = (hs_buffer){ 0 };
+}
