@@ -1,1 +1,364 @@
-#include <hastings/experiments/event.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hastings/experiments/experiment_internal.h>
+#include <hastings/experiments/figure.h>
+#include <hastings/experiments/spec_internal.h>
+#include <hastings/mcmc/message_internal.h>
+#include <hastings/objectives/objectives.h>
+
+/* ---- Which keys there may be ------------------------------------------------------------------ */
+
+typedef struct {
+    const char *name;
+    json_type type; /* JSON_TRUE stands for both */
+} key;
+
+static const key of_experiment[] = { { "name", JSON_STRING },    { "title", JSON_STRING },
+                                     { "paper", JSON_STRING },   { "about", JSON_STRING },
+                                     { "columns", JSON_ARRAY },  { "layout", JSON_STRING },
+                                     { "figures", JSON_ARRAY },  { "settings", JSON_OBJECT },
+                                     { "quick", JSON_OBJECT },   { "cases", JSON_ARRAY },
+                                     { "rows", JSON_ARRAY },     { "notes", JSON_ARRAY },
+                                     { NULL, JSON_NULL } };
+static const key of_case[] = { { "name", JSON_STRING },     { "target", JSON_STRING },
+                               { "proposal", JSON_STRING }, { "settings", JSON_OBJECT },
+                               { "compare", JSON_OBJECT },  { NULL, JSON_NULL } };
+static const key of_row[] = { { "name", JSON_STRING },     { "objective", JSON_STRING },
+                              { "sampler", JSON_STRING },  { "proposal", JSON_STRING },
+                              { "cases", JSON_ARRAY },     { "settings", JSON_OBJECT },
+                              { "paper", JSON_OBJECT },    { NULL, JSON_NULL } };
+static const key of_note[] = { { "row", JSON_STRING },
+                               { "case", JSON_STRING },
+                               { "text", JSON_STRING },
+                               { NULL, JSON_NULL } };
+
+static const char *key_name(size_t i, void *keys)
+{
+    return (*(const key **)keys)[i].name;
+}
+
+static bool wrong(hs_message *m, const char *where, const char *what, const char *name)
+{
+    message_fail(m, HS_EINVAL, "%s: %s \"%s\"", where, what, name);
+    return false;
+}
+
+static const char *type_name(json_type type)
+{
+    static const char *const names[] = { "an object", "an array", "text", "a whole number",
+                                         "a number",  "true or false", "true or false", "null" };
+    return names[type];
+}
+
+static bool check_keys(const json_t *object, const key *keys, const char *where, hs_message *m)
+{
+    const char *name;
+    json_t *value;
+    if (!json_is_object(object)) {
+        message_fail(m, HS_EINVAL, "%s: an object was expected", where);
+        return false;
+    }
+    /* Jansson's loop takes an object that may change. */
+    json_t *all = json_incref((json_t *)(uintptr_t)object);
+    bool ok = true;
+    json_object_foreach(all, name, value) {
+        const key *k = keys;
+        while (k->name && strcmp(k->name, name) != 0)
+            k++;
+        if (!k->name) {
+            const char *near = hs_nearest(name, key_name, &keys);
+            message_fail(m, HS_EINVAL, "%s: there is no key \"%s\"%s%s%s", where, name,
+                     near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+            ok = false;
+        } else if (json_typeof(value) != k->type) {
+            message_fail(m, HS_EINVAL, "%s: \"%s\" must be %s", where, name,
+                     type_name(k->type));
+            ok = false;
+        }
+        if (!ok)
+            break;
+    }
+    json_decref(all);
+    return ok;
+}
+
+/* ---- What they say ---------------------------------------------------------------------------- */
+
+static bool is_one_of(const char *text, const char *const *words)
+{
+    for (; *words; words++)
+        if (!strcmp(text, *words))
+            return true;
+    return false;
+}
+
+const json_t *find_named(const json_t *list, const char *name)
+{
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        const char *its = json_string_value(json_object_get(item, "name"));
+        if (its && name && !strcmp(its, name))
+            return item;
+    }
+    return NULL;
+}
+
+/* A target's or proposal's text can be read; what it names need not be there yet. */
+static bool check_spec(const char *text, const char *what, spec_list *list, const char *where,
+                       hs_message *m)
+{
+    hs_session *s = hs_session_new(NULL);
+    spec p;
+    const bool ok = spec_open(&p, s, what, list, text);
+    if (!ok)
+        message_fail(m, HS_EINVAL, "%s: %s", where, hs_session_error(s));
+    spec_close(&p);
+    hs_session_free(s);
+    return ok;
+}
+
+static bool check_names(const json_t *list, const char *what, const char *where, hs_message *m)
+{
+    if (!json_array_size(list)) {
+        message_fail(m, HS_EINVAL, "%s: \"%s\" must be a list with something in it", where,
+                 what);
+        return false;
+    }
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        const char *name = json_string_value(json_object_get(item, "name"));
+        if (!name || !*name) {
+            message_fail(m, HS_EINVAL, "%s: entry %zu of \"%s\" has no name", where, i + 1,
+                     what);
+            return false;
+        }
+        if (find_named(list, name) != item)
+            return wrong(m, where, "two entries have the name", name);
+    }
+    return true;
+}
+
+static bool check_case(const json_t *c, const json_t *experiment, const char *where, hs_message *m)
+{
+    const char *target = json_string_value(json_object_get(c, "target"));
+    const char *proposal = json_string_value(json_object_get(c, "proposal"));
+    settings read;
+    if (!check_keys(c, of_case, where, m))
+        return false;
+    if (!target) {
+        message_fail(m, HS_EINVAL, "%s: it has no target", where);
+        return false;
+    }
+    if (!check_spec(target, "target", hs_spec_targets, where, m) ||
+        (proposal && !is_fit_text(proposal) &&
+         !check_spec(proposal, "proposal", hs_spec_proposals, where, m)) ||
+        !settings_read(json_object_get(c, "settings"), &read, where, m))
+        return false;
+    const char *column;
+    json_t *row, *compare = json_object_get(c, "compare");
+    json_object_foreach(compare, column, row)
+        if (!find_named(json_object_get(experiment, "rows"), json_string_value(row)))
+            return wrong(m, where, "it is compared with a row that is not there,",
+                         json_string_value(row) ? json_string_value(row) : "");
+    return true;
+}
+
+static bool check_paper(const json_t *row, const json_t *experiment, const char *where,
+                        hs_message *m)
+{
+    const char *name, *column;
+    json_t *figures, *figure;
+    json_object_foreach(json_object_get(row, "paper"), name, figures) {
+        if (!find_named(json_object_get(experiment, "cases"), name))
+            return wrong(m, where, "the paper's figures are of a case that is not there,", name);
+        json_object_foreach(figures, column, figure) {
+            const char *text = json_string_value(figure);
+            if (!is_one_of(column, figure_columns))
+                return wrong(m, where, "there is no column", column);
+            if (!text || hs_figure_parse(text, NULL, NULL) == HS_FIGURE_WRONG)
+                return wrong(m, where, "this is not a figure:", text ? text : column);
+        }
+    }
+    return true;
+}
+
+static bool check_row(const json_t *row, const json_t *experiment, const char *where, hs_message *m)
+{
+    const char *objective = json_string_value(json_object_get(row, "objective"));
+    const char *sampler = json_string_value(json_object_get(row, "sampler"));
+    const char *proposal = json_string_value(json_object_get(row, "proposal"));
+    char error[256];
+    hs_objective parsed;
+    settings read;
+    if (!check_keys(row, of_row, where, m))
+        return false;
+    if (!objective == !sampler) {
+        message_fail(m, HS_EINVAL, "%s: it must have an objective or a sampler, and not both",
+                 where);
+        return false;
+    }
+    if (objective && hs_objective_parse(objective, &parsed, error, sizeof error))
+        return message_fail(m, HS_EINVAL, "%s: %s", where, error), false;
+    if (sampler && !is_sampler(sampler))
+        return wrong(m, where,
+                     "the sampler must be iid, hmc, fit, accept:RATE or curve:msjd, and is", sampler);
+    if ((proposal && !check_spec(proposal, "proposal", hs_spec_proposals, where, m)) ||
+        !settings_read(json_object_get(row, "settings"), &read, where, m))
+        return false;
+    const json_t *cases = json_object_get(row, "cases");
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        const char *name = json_string_value(json_array_get(cases, i));
+        if (!find_named(json_object_get(experiment, "cases"), name))
+            return wrong(m, where, "there is no case", name ? name : "");
+    }
+    return check_paper(row, experiment, where, m);
+}
+
+static bool check_list(const json_t *experiment, const char *list, const char *const *words,
+                       const char *where, hs_message *m)
+{
+    const json_t *items = json_object_get(experiment, list);
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        const char *text = json_string_value(json_array_get(items, i));
+        if (!text || !is_one_of(text, words)) {
+            message_fail(m, HS_EINVAL, "%s: \"%s\" cannot be in \"%s\"", where,
+                     text ? text : "(no text)", list);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_experiment(const json_t *e, const char *path, hs_message *m)
+{
+    static const char *const layouts[] = { "cases", "rows", NULL };
+    static const char *const figures[] = { "density", "weights", NULL };
+    const json_t *cases = json_object_get(e, "cases"), *rows = json_object_get(e, "rows");
+    const char *layout = json_string_value(json_object_get(e, "layout"));
+    settings read;
+    char where[512];
+    if (!check_keys(e, of_experiment, path, m) || !check_names(cases, "cases", path, m) ||
+        !check_names(rows, "rows", path, m) || !check_list(e, "columns", figure_columns, path, m) ||
+        !check_list(e, "figures", figures, path, m))
+        return false;
+    if (!json_object_get(e, "name"))
+        return wrong(m, path, "there is no", "name");
+    if (layout && !is_one_of(layout, layouts))
+        return wrong(m, path, "the layout must be cases or rows, and is", layout);
+    snprintf(where, sizeof where, "%.300s, settings", path);
+    if (!settings_read(json_object_get(e, "settings"), &read, where, m))
+        return false;
+    snprintf(where, sizeof where, "%.300s, quick", path);
+    json_t *quick = json_deep_copy(json_object_get(e, "quick"));
+    json_object_del(quick, "cases");
+    const bool sound = settings_read(quick, &read, where, m);
+    json_decref(quick);
+    if (!sound)
+        return false;
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        const json_t *c = json_array_get(cases, i);
+        snprintf(where, sizeof where, "%.300s, case \"%s\"", path,
+                 json_string_value(json_object_get(c, "name")));
+        if (!check_case(c, e, where, m))
+            return false;
+    }
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        snprintf(where, sizeof where, "%.300s, row \"%s\"", path,
+                 json_string_value(json_object_get(row, "name")));
+        if (!check_row(row, e, where, m))
+            return false;
+    }
+    const json_t *notes = json_object_get(e, "notes");
+    for (size_t i = 0; i < json_array_size(notes); i++) {
+        const json_t *note = json_array_get(notes, i);
+        const char *row = json_string_value(json_object_get(note, "row"));
+        const char *c = json_string_value(json_object_get(note, "case"));
+        snprintf(where, sizeof where, "%.300s, note %zu", path, i + 1);
+        if (!check_keys(note, of_note, where, m))
+            return false;
+        if (row && !find_named(rows, row))
+            return wrong(m, where, "there is no row", row);
+        if (c && !find_named(cases, c))
+            return wrong(m, where, "there is no case", c);
+    }
+    return true;
+}
+
+/* ---- Where they are --------------------------------------------------------------------------- */
+
+static int is_experiment(const struct dirent *entry)
+{
+    const size_t n = strlen(entry->d_name);
+    return n > 5 && n < 64 && !strcmp(entry->d_name + n - 5, ".json");
+}
+
+bool hs_experiment_name(size_t i, char name[64])
+{
+    char folder[4096];
+    struct dirent **found = NULL;
+    if (!hs_find_file("experiments", "", folder))
+        return false;
+    const int n = scandir(folder, &found, is_experiment, alphasort);
+    const bool there = n >= 0 && i < (size_t)n;
+    if (there)
+        snprintf(name, 64, "%.*s", (int)(strlen(found[i]->d_name) - 5), found[i]->d_name);
+    for (int k = 0; k < n; k++)
+        free(found[k]);
+    free(found);
+    return there;
+}
+
+static bool find_experiment(const char *name, char path[4096], hs_message *m)
+{
+    char file[128];
+    const size_t n = strlen(name);
+    if (strchr(name, '/') || (n > 5 && !strcmp(name + n - 5, ".json"))) {
+        snprintf(path, 4096, "%s", name);
+        return true;
+    }
+    snprintf(file, sizeof file, "%s.json", name);
+    if (hs_find_file("experiments", file, path))
+        return true;
+    enum { MOST = 64 };
+    char names[MOST][64];
+    const char *words[MOST + 1] = { NULL };
+    for (size_t i = 0; i < MOST && hs_experiment_name(i, names[i]); i++)
+        words[i] = names[i];
+    const char *near = hs_nearest(name, nth_word, words);
+    message_fail(m, HS_EINVAL, "there is no experiment \"%s\"%s%s%s; hastings list shows all",
+             name, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    return false;
+}
+
+const char *nth_word(size_t i, void *words)
+{
+    return ((const char *const *)words)[i];
+}
+
+json_t *hs_experiment_load(const char *name, hs_message *message)
+{
+    char path[4096];
+    json_error_t error;
+    hs_message unwanted;
+    hs_message *m = message ? message : &unwanted;
+    if (!find_experiment(name, path, m))
+        return NULL;
+    json_t *e = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+    if (!e) {
+        if (error.line > 0)
+            message_fail(m, HS_EINVAL, "%s, line %d, column %d: %s", path, error.line,
+                     error.column, error.text);
+        else
+            message_fail(m, HS_EINVAL, "%s: %s", path, error.text);
+        return NULL;
+    }
+    if (!check_experiment(e, path, m)) {
+        json_decref(e);
+        return NULL;
+    }
+    return e;
+}

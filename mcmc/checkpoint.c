@@ -34,6 +34,7 @@ static hs_params *state_store(const checkpoint *c, hs_dtype dtype)
     add_integer(ps, "step", *c->step);
     add_integer(ps, "seed", *c->seed);
     hs_params_add(ps, "adapted", hs_dims(1), hs_init_values(c->adapted));
+    hs_params_add(ps, "record", hs_dims(CHECKPOINT_RECORD), hs_init_values(c->record));
     if (c->kept) {
         add_integer(ps, "kept_step", *c->kept_step);
         hs_params_add(ps, "kept_adapted", hs_dims(1), hs_init_values(c->kept_adapted));
@@ -57,6 +58,7 @@ static void take_state(checkpoint *c, hs_params *ps, hs_dtype dtype)
     *c->step = get_integer(ps, "step");
     *c->seed = get_integer(ps, "seed");
     hs_param_get(hs_params_find(ps, "adapted"), c->adapted);
+    hs_param_get(hs_params_find(ps, "record"), c->record);
     if (c->kept) {
         *c->kept_step = get_integer(ps, "kept_step");
         hs_param_get(hs_params_find(ps, "kept_adapted"), c->kept_adapted);

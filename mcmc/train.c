@@ -174,7 +174,8 @@ typedef struct {
     double kept_adapted;
     uint64_t seed; /* differs from the options' after a roll-back */
     hs_training *result;
-    double begin;
+    double begin, last_report;
+    double record[CHECKPOINT_RECORD]; /* of the result and the sums below, in a checkpoint */
     /* sums since the last report, and over curve intervals */
     double report_loss, report_alpha, curve_loss, curve_alpha, tail_loss, tail_alpha;
     uint64_t reported, curve_count, tail_count;
@@ -268,13 +269,19 @@ static void note(trainer *t, double loss, double alpha)
     }
 }
 
+/* Seconds after which a watcher is told however few steps there were. */
+#define SILENCE 0.5
+
 /* Tells the progress function; false if it wants to stop. */
 static bool report(trainer *t)
 {
     const bool last = t->step == t->options.steps;
-    if (!t->options.progress || t->reported == 0 ||
-        (t->step % t->options.report_every != 0 && !last))
+    if (!t->options.progress || t->reported == 0)
         return true;
+    const double now = now_seconds();
+    if (t->step % t->options.report_every != 0 && !last && now - t->last_report < SILENCE)
+        return true;
+    t->last_report = now;
     const double n = (double)t->reported;
     const hs_progress p = { "train",
                             t->step,
@@ -282,7 +289,7 @@ static bool report(trainer *t)
                             t->report_loss / n,
                             t->report_alpha / n,
                             t->batch.adapted_now,
-                            now_seconds() - t->begin };
+                            now - t->begin };
     t->report_loss = t->report_alpha = 0;
     t->reported = 0;
     return t->options.progress(&p, t->options.context) || last;
@@ -357,6 +364,41 @@ static void close_trainer(trainer *t)
     hs_free(t->kept);
 }
 
+/* What a resumed training needs to report as one that was never stopped: `moved` is called on each
+ * number, to write it into the record or to take it from there. */
+static void move_record(trainer *t, void (*moved)(double *number, double *record))
+{
+    hs_training *r = t->result;
+    double *at = t->record;
+    double count[] = { (double)r->points, (double)r->rolled_back, (double)t->curve_count,
+                       (double)t->tail_count, now_seconds() - t->begin };
+    double *sum[] = { &t->curve_loss, &t->curve_alpha, &t->tail_loss, &t->tail_alpha };
+    for (size_t i = 0; i < sizeof count / sizeof *count; i++)
+        moved(&count[i], at++);
+    for (size_t i = 0; i < sizeof sum / sizeof *sum; i++)
+        moved(sum[i], at++);
+    for (size_t i = 0; i < HS_CURVE; i++) {
+        moved(&r->curve_step[i], at++);
+        moved(&r->curve_loss[i], at++);
+        moved(&r->curve_alpha[i], at++);
+    }
+    r->points = (size_t)count[0];
+    r->rolled_back = (size_t)count[1];
+    t->curve_count = (uint64_t)count[2];
+    t->tail_count = (uint64_t)count[3];
+    t->begin = now_seconds() - count[4];
+}
+
+static void write_number(double *number, double *record)
+{
+    *record = *number;
+}
+
+static void read_number(double *number, double *record)
+{
+    *number = *record;
+}
+
 hs_status hs_train(hs_session *s, const hs_target *target, const hs_proposal *proposal,
                    const hs_train_options *options, hs_training *result)
 {
@@ -376,9 +418,13 @@ hs_status hs_train(hs_session *s, const hs_target *target, const hs_proposal *pr
                      &t.kept_step,
                      &t.kept_adapted,
                      t.kept,
+                     t.record,
                      "" };
-    if (ok && t.options.checkpoint)
+    if (ok && t.options.checkpoint) {
+        move_record(&t, write_number);
         ok = checkpoint_read(s, t.options.checkpoint, &c);
+        move_record(&t, read_number);
+    }
     while (ok && t.step < t.options.steps && !t.result->stopped) {
         ok = one_step(&t);
         c.optimizer = t.optimizer; /* a roll-back makes a new one */
@@ -386,8 +432,10 @@ hs_status hs_train(hs_session *s, const hs_target *target, const hs_proposal *pr
             t.result->stopped = true;
         const bool due = t.step % t.options.checkpoint_every == 0 || t.step == t.options.steps ||
                          t.result->stopped;
-        if (ok && t.options.checkpoint && due)
+        if (ok && t.options.checkpoint && due) {
+            move_record(&t, write_number);
             ok = checkpoint_write(s, t.options.checkpoint, &c);
+        }
     }
     hs_training *r = t.result;
     r->steps = t.step;

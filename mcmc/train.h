@@ -50,7 +50,8 @@ typedef struct {
      *  were kept (every 100 steps), with a fresh optimiser, and training goes on with other draws. */
     size_t roll_backs;
 
-    uint64_t report_every; /**< steps between reports; 0: a hundredth of all */
+    uint64_t report_every; /**< steps between reports; 0: a hundredth of all. There is one at least
+                                every half second */
     hs_progress_function progress;
     void *context;
 
@@ -66,9 +67,9 @@ typedef struct {
     uint64_t steps;     /**< taken altogether */
     bool stopped;       /**< by the progress function */
     size_t rolled_back; /**< how many times */
-    double loss, alpha; /**< means over the last tenth of the steps of this run */
+    double loss, alpha; /**< means over the last tenth of the steps */
     double adapted;
-    double seconds; /**< of this run */
+    double seconds; /**< that it took, with the runs that it was resumed from */
     size_t points;  /**< of the curve: means of loss and acceptance over equal runs of steps */
     double curve_step[HS_CURVE], curve_loss[HS_CURVE], curve_alpha[HS_CURVE];
 } hs_training;

@@ -1,0 +1,33 @@
+/* What experiments are made of, for the files of this folder. */
+#ifndef HASTINGS_EXPERIMENTS_EXPERIMENT_INTERNAL_H
+#define HASTINGS_EXPERIMENTS_EXPERIMENT_INTERNAL_H
+
+#include <jansson.h>
+
+#include <hastings/experiments/run.h>
+
+typedef struct {
+    size_t steps, starts, proposals, restarts, chains, draws, evaluations, replications;
+    size_t reference_proposals, reference_chains, reference_warmup;
+    double rate, reference_acceptance;
+    bool online, float32;
+    uint64_t seed;
+} settings;
+
+/* Checks settings and reads them over the defaults; json may be NULL. False, with a sentence that
+ * begins with `where`, if a key is unknown or a value makes no sense. */
+bool settings_read(const json_t *json, settings *s, const char *where, hs_message *m);
+
+/* The columns that there are, up to NULL. */
+extern const char *const figure_columns[];
+
+bool is_sampler(const char *text);
+bool is_fit_text(const char *text); /* "walk", "mala", "both": what a fit is of */
+
+/* The entry of a list that has this name; NULL if none. */
+const json_t *find_named(const json_t *list, const char *name);
+
+/* For hs_nearest(): the i-th of an array of words that ends with NULL. */
+const char *nth_word(size_t i, void *words);
+
+#endif

@@ -1,0 +1,198 @@
+#include <math.h>
+#include <string.h>
+
+#include <hastings/experiments/clusters_internal.h>
+#include <hastings/experiments/points.h>
+#include <hastings/experiments/spec_internal.h>
+#include <hastings/flows/coupling.h>
+#include <hastings/flows/elementary.h>
+#include <hastings/tensor/memory.h>
+
+/* What proposals are made from besides their options. */
+typedef struct {
+    const hs_target *target;
+    uint64_t replica;
+    const hs_points *points; /* draws of the target, or none */
+    double *mean, *sd;       /* [dim] of them, auxiliary coordinates included; NULL: 0 and 1 */
+} setting;
+
+#define STEP                                                                                       \
+    { "step", HS_SPEC_NUMBER, "0", "to start with; 0: near the optimum on a standard normal" }
+#define WALK_OPTIONS                                                                               \
+    STEP, { "log_step", HS_SPEC_FLAG, "no", "train the logarithm of the step" },                   \
+        { "diagonal", HS_SPEC_FLAG, "no", "a step for each coordinate" },                          \
+        { "scaled", HS_SPEC_FLAG, "no", "steps in units of the target's standard deviations" }
+#define WIDTH { "width", HS_SPEC_COUNT, "16", "of hidden layers" }
+#define DEPTH { "depth", HS_SPEC_COUNT, "4", "hidden layers" }
+
+static hs_walk_options walk_options(const spec *p, const setting *at)
+{
+    return (hs_walk_options){ .dim = hs_target_dim(at->target),
+                              .step = spec_number(p, "step"),
+                              .log_step = spec_flag(p, "log_step"),
+                              .diagonal = spec_flag(p, "diagonal"),
+                              .scale = spec_flag(p, "scaled") ? at->sd : NULL };
+}
+
+static hs_proposal *random_walk(const spec *p, const setting *at)
+{
+    const hs_walk_options o = walk_options(p, at);
+    return hs_random_walk(p->session, &o);
+}
+
+static hs_proposal *mala(const spec *p, const setting *at)
+{
+    const hs_walk_options o = walk_options(p, at);
+    return hs_mala(p->session, at->target, &o);
+}
+
+static hs_proposal *hmc(const spec *p, const setting *at)
+{
+    return hs_hmc(p->session, at->target,
+                  &(hs_hmc_options){ .leapfrogs = spec_count(p, "leapfrogs"),
+                                     .step = spec_number(p, "step"),
+                                     .scale = spec_flag(p, "scaled") ? at->sd : NULL });
+}
+
+static hs_proposal *multi_scheme(const spec *p, const setting *at)
+{
+    static const char *const start[] = { "networks", "resampling", "random-walk", "mala", "latent",
+                                         NULL };
+    const int scheme = spec_word(p, "start", start);
+    if (scheme < 0)
+        return NULL;
+    return hs_multi_scheme(
+        p->session,
+        &(hs_multi_scheme_options){ .dim = hs_target_dim(at->target),
+                                    .couplings = spec_count(p, "couplings"),
+                                    .coupling_width = spec_count(p, "coupling_width"),
+                                    .coupling_depth = spec_count(p, "coupling_depth"),
+                                    .width = spec_count(p, "width"),
+                                    .depth = spec_count(p, "depth"),
+                                    .start = (hs_scheme)scheme,
+                                    .mean = at->mean,
+                                    .sd = at->sd,
+                                    .step = spec_number(p, "step"),
+                                    .noise = spec_number(p, "noise"),
+                                    .replica = at->replica });
+}
+
+static hs_proposal *position_mixture(const spec *p, const setting *at)
+{
+    const size_t dim = hs_target_dim(at->target), components = spec_count(p, "components");
+    double sd = spec_number(p, "sd"), *means = NULL;
+    if (spec_flag(p, "clustered")) {
+        if (!at->points || at->points->dim != dim || dim > CLUSTER_DIM) {
+            hs_session_fail(p->session, HS_EINVAL,
+                            "proposal \"position-mixture\": clustered needs draws of a target of at "
+                            "most %d dimensions without auxiliary coordinates",
+                            CLUSTER_DIM);
+            return NULL;
+        }
+        means = hs_session_alloc(p->session, components * dim * sizeof *means);
+        if (!means)
+            return NULL;
+        sd = find_clusters(at->points, components, means);
+    }
+    return hs_position_mixture(p->session,
+                               &(hs_position_mixture_options){ .dim = dim,
+                                                               .components = components,
+                                                               .width = spec_count(p, "width"),
+                                                               .depth = spec_count(p, "depth"),
+                                                               .means = means,
+                                                               .sd = sd,
+                                                               .diagonal = spec_flag(p, "diagonal"),
+                                                               .replica = at->replica });
+}
+
+static hs_proposal *resampling_flow(const spec *p, const setting *at)
+{
+    hs_params *ps = hs_session_params(p->session, at->replica);
+    if (!ps)
+        return NULL;
+    hs_flow *flow = hs_flow_nice_new(ps,
+                                     &(hs_nice_options){ .name = "flow",
+                                                         .dim = hs_target_dim(at->target),
+                                                         .couplings = spec_count(p, "couplings"),
+                                                         .width = spec_count(p, "width"),
+                                                         .depth = spec_count(p, "depth") });
+    return hs_independent_flow(p->session, flow, ps);
+}
+
+static const struct {
+    hs_spec_entry entry;
+    hs_proposal *(*make)(const spec *p, const setting *at);
+} kinds[] = {
+    { { "random-walk", "y = x + step n", { WALK_OPTIONS } }, random_walk },
+    { { "mala", "y = x + step score(x) + sqrt(2 step) n", { WALK_OPTIONS } }, mala },
+    { { "hmc", "Hamiltonian Monte Carlo, not trained but tuned",
+        { { "leapfrogs", HS_SPEC_COUNT, "5", "steps of the integrator" }, STEP,
+          { "scaled", HS_SPEC_FLAG, "no", "mass matrix from the target's standard deviations" } } },
+      hmc },
+    { { "multi-scheme", "networks and a flow that can become many schemes: the paper's Eq. 4",
+        { { "couplings", HS_SPEC_COUNT, "4", "of the flow" },
+          { "coupling_width", HS_SPEC_COUNT, "0", "0: width" },
+          { "coupling_depth", HS_SPEC_COUNT, "0", "0: depth" }, WIDTH, DEPTH,
+          { "start", HS_SPEC_TEXT, "networks",
+            "scheme to begin as: networks, resampling, random-walk, mala, latent" },
+          { "step", HS_SPEC_NUMBER, "0", "of that scheme; 0: 2.38 / sqrt(dim)" },
+          { "noise", HS_SPEC_NUMBER, "0", "around that scheme; 0: 0.01" } } },
+      multi_scheme },
+    { { "position-mixture", "Gaussians with weights that depend on where the chain is",
+        { { "components", HS_SPEC_COUNT, "4", "" }, WIDTH, DEPTH,
+          { "sd", HS_SPEC_NUMBER, "1", "of components, to start with" },
+          { "clustered", HS_SPEC_FLAG, "no", "start where draws of the target cluster" },
+          { "diagonal", HS_SPEC_FLAG, "no", "no correlations inside of components" } } },
+      position_mixture },
+    { { "resampling-flow", "independent draws from a flow",
+        { { "couplings", HS_SPEC_COUNT, "6", "of the flow" }, WIDTH, DEPTH } },
+      resampling_flow },
+};
+
+const hs_spec_entry *hs_spec_proposals(size_t i)
+{
+    return i < sizeof kinds / sizeof *kinds ? &kinds[i].entry : NULL;
+}
+
+/* Moments of the points; auxiliary coordinates are standard normals. */
+static bool scales(setting *at, hs_session *s)
+{
+    const size_t dim = hs_target_dim(at->target), original = hs_target_original_dim(at->target);
+    if (!at->points || !at->points->n)
+        return true;
+    if (at->points->dim != original) {
+        hs_session_fail(s, HS_ESHAPE, "points of %zu coordinates for a target of %zu",
+                        at->points->dim, original);
+        return false;
+    }
+    at->mean = hs_session_alloc(s, dim * sizeof(double));
+    at->sd = hs_session_alloc(s, dim * sizeof(double));
+    if (!at->mean || !at->sd)
+        return false;
+    for (size_t j = original; j < dim; j++)
+        at->sd[j] = 1;
+    hs_points_moments(at->points, at->mean, at->sd);
+    return true;
+}
+
+hs_proposal *hs_spec_proposal(hs_session *s, const hs_target *target, const char *text,
+                              uint64_t replica, const double *points, size_t n)
+{
+    if (!target)
+        return NULL;
+    spec p;
+    hs_proposal *made = NULL;
+    /* The points are only read. */
+    union {
+        const double *given;
+        double *x;
+    } u = { points };
+    const hs_points all = { points ? n : 0, hs_target_original_dim(target), u.x };
+    setting at = { .target = target, .replica = replica, .points = points && n ? &all : NULL };
+    if (spec_open(&p, s, "proposal", hs_spec_proposals, text) && scales(&at, s))
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+            if (p.entry == &kinds[i].entry)
+                made = kinds[i].make(&p, &at);
+    spec_close(&p);
+    return made;
+}
