@@ -1,0 +1,27 @@
+#include "netcdf_internal.h"
+
+#include <pthread.h>
+
+static pthread_mutex_t library = PTHREAD_MUTEX_INITIALIZER;
+
+void netcdf_lock(void)
+{
+    pthread_mutex_lock(&library);
+}
+
+void netcdf_unlock(void)
+{
+    pthread_mutex_unlock(&library);
+}
+
+const netcdf_stat netcdf_stats[NETCDF_NUMBERS + 1] = {
+    { HS_KEEP_LOG_PI, "lp" },
+    { HS_KEEP_ALPHA, "acceptance_rate" },
+    { HS_KEEP_JUMP, "jump" },
+    { HS_KEEP_ACCEPTED, "accepted" },
+};
+
+double *netcdf_numbers(const hs_chains *c, int i)
+{
+    return i == 0 ? c->log_pi : i == 1 ? c->alpha : c->jump;
+}

@@ -1,0 +1,26 @@
+/* What writing and reading of NetCDF files share. */
+#ifndef HASTINGS_MCMC_NETCDF_INTERNAL_H
+#define HASTINGS_MCMC_NETCDF_INTERNAL_H
+
+#include <hastings/mcmc/netcdf.h>
+
+#define POSTERIOR "posterior"
+#define STATS     "sample_stats"
+
+/* One thread at a time may be inside of NetCDF and HDF5. */
+void netcdf_lock(void);
+void netcdf_unlock(void);
+
+/* What sample_stats has about each draw: in chains, and in files. */
+typedef struct {
+    unsigned keep;
+    const char *name;
+} netcdf_stat;
+
+enum { NETCDF_NUMBERS = 3 }; /* the statistics that are numbers; the last is true or false */
+extern const netcdf_stat netcdf_stats[NETCDF_NUMBERS + 1];
+
+/* The array of numbers [chains][draws] of statistic i; NULL if the chains do not have it. */
+double *netcdf_numbers(const hs_chains *c, int i);
+
+#endif

@@ -1,0 +1,127 @@
+/* Names of coordinates: the variable, and in brackets the labels of its axes. */
+#include "netcdf_read_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <hastings/tensor/memory.h>
+
+/* Labels of one axis: text, or numbers. */
+typedef struct {
+    size_t count;
+    char **text;      /* [count], owned by the library */
+    long long *index; /* [count] */
+} axis;
+
+static void free_axis(axis *a)
+{
+    if (a->text)
+        nc_free_string(a->count, a->text);
+    hs_free(a->text);
+    hs_free(a->index);
+}
+
+/* The variable that labels a dimension has its name; it may be missing, or of a kind that we do not
+ * know, and then positions are the labels. */
+static nc_type find_labels(const netcdf_reader *r, int dimension, int *variable)
+{
+    char name[NC_MAX_NAME + 1];
+    nc_type type = NC_NAT;
+    int rank = 0, own = -1;
+    if (nc_inq_dimname(r->group, dimension, name) != NC_NOERR ||
+        nc_inq_varid(r->group, name, variable) != NC_NOERR ||
+        nc_inq_varndims(r->group, *variable, &rank) != NC_NOERR || rank != 1 ||
+        nc_inq_vardimid(r->group, *variable, &own) != NC_NOERR || own != dimension ||
+        nc_inq_vartype(r->group, *variable, &type) != NC_NOERR)
+        return NC_NAT;
+    const bool is_integer = type == NC_BYTE || type == NC_SHORT || type == NC_INT ||
+                            (type >= NC_UBYTE && type <= NC_UINT64);
+    return type == NC_STRING ? NC_STRING : is_integer ? NC_INT64 : NC_NAT;
+}
+
+static hs_status read_axis(const netcdf_reader *r, int dimension, size_t count, axis *a)
+{
+    int variable = -1, error = NC_NOERR;
+    const nc_type type = find_labels(r, dimension, &variable);
+    *a = (axis){ .count = count };
+    if (type == NC_STRING)
+        a->text = hs_alloc_zero(count, sizeof *a->text);
+    else
+        a->index = hs_alloc_zero(count, sizeof *a->index);
+    if (!a->text && !a->index)
+        return NETCDF_FAIL(r, HS_ENOMEM, "out of memory for %zu labels", r->path, count);
+    if (type == NC_STRING)
+        error = nc_get_var_string(r->group, variable, a->text);
+    else if (type == NC_INT64)
+        error = nc_get_var_longlong(r->group, variable, a->index);
+    for (size_t i = 0; type == NC_NAT && i < count; i++)
+        a->index[i] = (long long)i;
+    return error == NC_NOERR ? HS_OK : netcdf_fail(r, error, "labels");
+}
+
+/* Appends to text[size], where `used` bytes are used; returns how many are now. Without `text`,
+ * only counts. */
+static size_t append(char *text, size_t size, size_t used, const char *more)
+{
+    const size_t length = strlen(more);
+    if (text && used + length < size)
+        memcpy(text + used, more, length + 1);
+    return used + length;
+}
+
+/* The name of element i of a field; returns its length. */
+static size_t write_name(const netcdf_field *field, const axis *axes, bool labels_alone, size_t i,
+                         char *text, size_t size)
+{
+    const int extra = field->rank - 2;
+    size_t used = labels_alone ? 0 : append(text, size, 0, field->name);
+    for (int k = 0; k < extra; k++) {
+        size_t stride = 1;
+        for (int later = k + 1; later < extra; later++)
+            stride *= axes[later].count;
+        const axis *a = &axes[k];
+        const size_t at = i / stride % a->count;
+        char number[32];
+        snprintf(number, sizeof number, "%lld", a->index ? a->index[at] : 0);
+        if (!labels_alone)
+            used = append(text, size, used, k == 0 ? "[" : ", ");
+        used = append(text, size, used, a->index ? number : a->text[at] ? a->text[at] : "");
+    }
+    return labels_alone || extra == 0 ? used : append(text, size, used, "]");
+}
+
+static hs_status name_field(const netcdf_reader *r, const netcdf_field *field,
+                            hs_chain_names *names)
+{
+    axis axes[NETCDF_RANK] = { { 0 } };
+    const int extra = field->rank - 2;
+    hs_status status = HS_OK;
+    for (int k = 0; k < extra && status == HS_OK; k++)
+        status = read_axis(r, field->dimension[k + 2], field->length[k + 2], &axes[k]);
+    const bool labels_alone = r->fields == 1 && extra == 1 && axes[0].text;
+    for (size_t i = 0; i < field->count && status == HS_OK; i++) {
+        const size_t size = write_name(field, axes, labels_alone, i, NULL, 0) + 1;
+        char *text = hs_arena_alloc(&names->text, size);
+        if (!text)
+            status = NETCDF_FAIL(r, HS_ENOMEM, "out of memory for names", r->path);
+        else
+            write_name(field, axes, labels_alone, i, text, size);
+        names->name[names->count] = text;
+        names->count += text != NULL;
+    }
+    for (int k = 0; k < extra; k++)
+        free_axis(&axes[k]);
+    return status;
+}
+
+hs_status netcdf_read_names(const netcdf_reader *r, hs_chain_names *names)
+{
+    names->name = hs_arena_alloc(&names->text, r->dim * sizeof *names->name);
+    if (!names->name)
+        return NETCDF_FAIL(r, HS_ENOMEM, "out of memory for %zu names", r->path, r->dim);
+    hs_status status = HS_OK;
+    for (size_t i = 0; i < r->fields && status == HS_OK; i++)
+        status = name_field(r, &r->field[i], names);
+    return status;
+}

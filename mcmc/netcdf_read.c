@@ -1,0 +1,302 @@
+/* Reading of NetCDF files, which may be anyone's: nothing is believed before it is checked. */
+#include "netcdf_read_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <hastings/tensor/memory.h>
+
+hs_status netcdf_fail(const netcdf_reader *r, int error, const char *what)
+{
+    const hs_status status = error == NC_ENOMEM ? HS_ENOMEM : error > 0 ? HS_EIO : HS_EFORMAT;
+    return NETCDF_FAIL(r, status, "cannot read %.100s: %s", r->path, what, nc_strerror(error));
+}
+
+/* ---- Which variables ------------------------------------------------------------------------- */
+
+static bool is_real(nc_type type)
+{
+    return type == NC_FLOAT || type == NC_DOUBLE;
+}
+
+static bool is_number(nc_type type)
+{
+    return type >= NC_BYTE && type <= NC_UINT64 && type != NC_CHAR;
+}
+
+/* The name, type and axes of a variable; NC_EMAXDIMS if there are more than we read. */
+static int inquire(int group, int variable, netcdf_field *field, nc_type *type)
+{
+    *field = (netcdf_field){ .variable = variable, .count = 1 };
+    int error = nc_inq_varname(group, variable, field->name);
+    if (error == NC_NOERR)
+        error = nc_inq_vartype(group, variable, type);
+    if (error == NC_NOERR)
+        error = nc_inq_varndims(group, variable, &field->rank);
+    if (error == NC_NOERR && field->rank > NETCDF_RANK)
+        error = NC_EMAXDIMS;
+    if (error == NC_NOERR)
+        error = nc_inq_vardimid(group, variable, field->dimension);
+    for (int i = 0; i < field->rank && error == NC_NOERR; i++)
+        error = nc_inq_dimlen(group, field->dimension[i], &field->length[i]);
+    return error;
+}
+
+static bool has_name(int group, int dimension, const char *expected)
+{
+    char name[NC_MAX_NAME + 1];
+    return nc_inq_dimname(group, dimension, name) == NC_NOERR && strcmp(name, expected) == 0;
+}
+
+static bool is_chain_draw(int group, const netcdf_field *field)
+{
+    return field->rank >= 2 && has_name(group, field->dimension[0], "chain") &&
+           has_name(group, field->dimension[1], "draw");
+}
+
+/* Adds a variable's numbers to the coordinates. */
+static hs_status add_field(netcdf_reader *r, netcdf_field *field)
+{
+    const size_t chains = field->length[0], draws = field->length[1];
+    uint64_t numbers = 1;
+    for (int i = 0; i < field->rank; i++) {
+        if (field->length[i] == 0)
+            return NETCDF_FAIL(r, HS_ESHAPE, "variable \"%.100s\" has no draws: axis %d is empty",
+                               r->path, field->name, i);
+        if (field->length[i] > SIZE_MAX / 16 / numbers)
+            return NETCDF_FAIL(r, HS_EFORMAT, "variable \"%.100s\" is impossibly large", r->path,
+                               field->name);
+        numbers *= field->length[i];
+    }
+    /* Nothing can be compressed to less than a thousandth. */
+    if (numbers / 1024 > r->bytes)
+        return NETCDF_FAIL(r, HS_EFORMAT,
+                           "variable \"%.100s\" has %llu numbers, which cannot be in a file of "
+                           "%llu bytes",
+                           r->path, field->name, (unsigned long long)numbers,
+                           (unsigned long long)r->bytes);
+    if (r->fields > 0 && (chains != r->chains || draws != r->draws))
+        return NETCDF_FAIL(
+            r, HS_ESHAPE,
+            "variable \"%.100s\" has %zu chains of %zu draws, expected %zu of %zu as "
+            "those before",
+            r->path, field->name, chains, draws, r->chains, r->draws);
+    r->chains = chains;
+    r->draws = draws;
+    field->count = (size_t)(numbers / chains / draws);
+    r->dim += field->count;
+    r->field[r->fields++] = *field;
+    return HS_OK;
+}
+
+/* Looks at variable number i of the group. */
+static hs_status consider(netcdf_reader *r, int i, const char *wanted)
+{
+    netcdf_field field;
+    nc_type type = NC_NAT;
+    const int error = inquire(r->group, i, &field, &type);
+    const bool is_wanted = wanted && strcmp(field.name, wanted) == 0;
+    if (error == NC_EMAXDIMS && (is_wanted || !wanted))
+        return NETCDF_FAIL(r, HS_ESHAPE, "variable \"%.100s\" has %d axes, expected at most %d",
+                           r->path, field.name, field.rank, NETCDF_RANK);
+    if (error != NC_NOERR && error != NC_EMAXDIMS)
+        return netcdf_fail(r, error, "its variables");
+    const bool draws = error == NC_NOERR && is_chain_draw(r->group, &field);
+    if (is_wanted && !is_number(type))
+        return NETCDF_FAIL(r, HS_EDTYPE, "variable \"%.100s\" is not of numbers", r->path,
+                           field.name);
+    if (is_wanted && !draws)
+        return NETCDF_FAIL(r, HS_ESHAPE,
+                           "the axes of variable \"%.100s\" do not begin with chain and draw",
+                           r->path, field.name);
+    if (is_wanted || (!wanted && draws && is_real(type)))
+        return add_field(r, &field);
+    return HS_OK;
+}
+
+static hs_status choose_fields(netcdf_reader *r, const char *wanted)
+{
+    int count = 0;
+    const int error = nc_inq_nvars(r->group, &count);
+    if (error != NC_NOERR)
+        return netcdf_fail(r, error, "its variables");
+    r->field = hs_alloc(((size_t)count + 1) * sizeof *r->field);
+    if (!r->field)
+        return NETCDF_FAIL(r, HS_ENOMEM, "out of memory for %d variables", r->path, count);
+    hs_status status = HS_OK;
+    for (int i = 0; i < count && status == HS_OK; i++)
+        status = consider(r, i, wanted);
+    if (status == HS_OK && r->fields == 0 && wanted)
+        return NETCDF_FAIL(r, HS_EFORMAT, "it has no variable \"%.100s\"", r->path, wanted);
+    if (status == HS_OK && r->fields == 0)
+        return NETCDF_FAIL(r, HS_EFORMAT,
+                           "no variable of its %d is floating-point numbers whose axes begin with "
+                           "chain and draw",
+                           r->path, count);
+    return status;
+}
+
+/* ---- Numbers --------------------------------------------------------------------------------- */
+
+static hs_status read_field(const netcdf_reader *r, const netcdf_field *field, size_t offset,
+                            hs_chains *c)
+{
+    const size_t draws = r->draws;
+    double *chain = hs_alloc(draws * field->count * sizeof *chain);
+    if (!chain)
+        return NETCDF_FAIL(r, HS_ENOMEM, "out of memory for one chain", r->path);
+    size_t start[NETCDF_RANK] = { 0 }, count[NETCDF_RANK];
+    memcpy(count, field->length, sizeof count);
+    count[0] = 1;
+    int error = NC_NOERR;
+    for (size_t m = 0; m < r->chains && error == NC_NOERR; m++) {
+        start[0] = m;
+        error = nc_get_vara_double(r->group, field->variable, start, count, chain);
+        for (size_t n = 0; n < draws && error == NC_NOERR; n++)
+            memcpy(hs_chains_draw(c, m, n) + offset, chain + n * field->count,
+                   field->count * sizeof *chain);
+    }
+    hs_free(chain);
+    return error == NC_NOERR ? HS_OK : netcdf_fail(r, error, field->name);
+}
+
+/* The variable of a statistic if it is there and has one number a draw; -1 otherwise. */
+static int find_stat(const netcdf_reader *r, int group, const char *name)
+{
+    int variable;
+    netcdf_field field;
+    nc_type type = NC_NAT;
+    if (nc_inq_varid(group, name, &variable) != NC_NOERR ||
+        inquire(group, variable, &field, &type) != NC_NOERR)
+        return -1;
+    const bool fits = field.rank == 2 && is_chain_draw(group, &field) && is_number(type) &&
+                      field.length[0] == r->chains && field.length[1] == r->draws;
+    return fits ? variable : -1;
+}
+
+/* An attribute that is one number; 0 if there is no such. */
+static uint64_t get_count(int group, const char *name)
+{
+    nc_type type;
+    size_t length;
+    unsigned long long value = 0;
+    if (nc_inq_att(group, NC_GLOBAL, name, &type, &length) != NC_NOERR || length != 1 ||
+        !is_number(type) || nc_get_att_ulonglong(group, NC_GLOBAL, name, &value) != NC_NOERR)
+        return 0;
+    return value;
+}
+
+static double get_seconds(int group)
+{
+    nc_type type;
+    size_t length;
+    double value = 0;
+    if (nc_inq_att(group, NC_GLOBAL, "sampling_time", &type, &length) != NC_NOERR || length != 1 ||
+        !is_number(type) || nc_get_att_double(group, NC_GLOBAL, "sampling_time", &value))
+        return 0;
+    return value;
+}
+
+static hs_status read_all(const netcdf_reader *r, int stats, hs_chains **chains)
+{
+    unsigned keep = 0;
+    int variable[NETCDF_NUMBERS + 1];
+    for (int i = 0; i <= NETCDF_NUMBERS; i++) {
+        variable[i] = stats < 0 ? -1 : find_stat(r, stats, netcdf_stats[i].name);
+        keep |= variable[i] < 0 ? 0 : netcdf_stats[i].keep;
+    }
+    hs_status status = hs_chains_new(chains, r->chains, r->draws, r->dim, keep, NULL);
+    if (status != HS_OK)
+        return NETCDF_FAIL(r, status, "out of memory for its draws", r->path);
+    hs_chains *c = *chains;
+    for (size_t i = 0, offset = 0; i < r->fields && status == HS_OK; offset += r->field[i++].count)
+        status = read_field(r, &r->field[i], offset, c);
+    int error = NC_NOERR;
+    for (int i = 0; i < NETCDF_NUMBERS && error == NC_NOERR; i++)
+        if (variable[i] >= 0)
+            error = nc_get_var_double(stats, variable[i], netcdf_numbers(c, i));
+    if (c->accepted && error == NC_NOERR)
+        error = nc_get_var_schar(stats, variable[NETCDF_NUMBERS], (signed char *)c->accepted);
+    if (error != NC_NOERR && status == HS_OK)
+        status = netcdf_fail(r, error, STATS);
+    if (stats >= 0) {
+        c->proposals = get_count(stats, "proposals");
+        c->gradients = get_count(stats, "gradients");
+        c->nonfinite = get_count(stats, "nonfinite");
+    }
+    c->seconds = get_seconds(r->group);
+    return status;
+}
+
+/* ---- The file -------------------------------------------------------------------------------- */
+
+/* Finds the group with the draws, and that with statistics (or -1). */
+static hs_status find_groups(netcdf_reader *r, const char *wanted, int *stats)
+{
+    *stats = -1;
+    if (nc_inq_grp_ncid(r->file, wanted ? wanted : POSTERIOR, &r->group) != NC_NOERR) {
+        int dimension;
+        r->group = r->file; /* a data set that was saved by itself */
+        if (wanted || nc_inq_dimid(r->file, "chain", &dimension) != NC_NOERR)
+            return NETCDF_FAIL(r, HS_EFORMAT, "it has no group \"%.100s\"", r->path,
+                               wanted ? wanted : POSTERIOR);
+    } else if (!wanted || strcmp(wanted, POSTERIOR) == 0) {
+        if (nc_inq_grp_ncid(r->file, STATS, stats) != NC_NOERR)
+            *stats = -1;
+    }
+    return HS_OK;
+}
+
+static hs_status load(netcdf_reader *r, const hs_netcdf_selection *selection, hs_chains **chains,
+                      hs_chain_names *names)
+{
+    const int error = nc_open(r->path, NC_NOWRITE, &r->file);
+    if (error != NC_NOERR)
+        return NETCDF_FAIL(r, error > 0 ? HS_EIO : HS_EFORMAT, "damaged, or not a NetCDF file: %s",
+                           r->path, nc_strerror(error));
+    int stats;
+    hs_status status = find_groups(r, selection->group, &stats);
+    if (status == HS_OK)
+        status = choose_fields(r, selection->variable);
+    if (status == HS_OK)
+        status = read_all(r, stats, chains);
+    if (status == HS_OK && names)
+        status = netcdf_read_names(r, names);
+    nc_close(r->file);
+    hs_free(r->field);
+    return status;
+}
+
+hs_status hs_chains_load_netcdf(hs_chains **chains, const char *path,
+                                const hs_netcdf_selection *selection, hs_chain_names *names,
+                                hs_message *message)
+{
+    message_clear(message);
+    if (names)
+        *names = (hs_chain_names){ 0 };
+    if (chains)
+        *chains = NULL;
+    if (!chains || !path)
+        return message_fail(message, HS_EINVAL,
+                            "hs_chains_load_netcdf: no path, or no place for the chains");
+    netcdf_reader r = { .path = path, .message = message };
+    struct stat found;
+    if (stat(path, &found) != 0 || access(path, R_OK) != 0)
+        return NETCDF_FAIL(&r, HS_EIO, "cannot open it: %s", path, strerror(errno));
+    if (!S_ISREG(found.st_mode))
+        return NETCDF_FAIL(&r, HS_EIO, "not a regular file", path);
+    r.bytes = (uint64_t)found.st_size;
+    netcdf_lock();
+    const hs_status status =
+        load(&r, selection ? selection : &(hs_netcdf_selection){ 0 }, chains, names);
+    netcdf_unlock();
+    if (status != HS_OK) {
+        hs_chains_free(*chains);
+        *chains = NULL;
+        hs_chain_names_free(names);
+    }
+    return status;
+}

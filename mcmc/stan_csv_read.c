@@ -1,0 +1,475 @@
+/* Reading of CmdStan's files. */
+#include "stan_csv_internal.h"
+
+#include <ctype.h>
+#include <locale.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hastings/tensor/memory.h>
+
+#include "dataset_internal.h"
+
+enum { LONGEST_NUMBER = 63, SHOWN = 40 };
+
+typedef struct {
+    const char *at, *end;
+} span;
+
+/* What a column is. */
+typedef enum { IGNORED, DRAW, LOG_PI, ALPHA, JUMP, ACCEPTED } role;
+
+/* One file. */
+typedef struct {
+    const char *path;
+    hs_message *message;
+    const char *at, *end; /* what has not been read */
+    size_t line;          /* number of the line that was read last */
+    span header;
+    size_t samples, warmup, thin, save_warmup; /* as the file says; SIZE_MAX if it does not */
+    double seconds;
+} source;
+
+/* What all files have in common: known after the first. */
+typedef struct {
+    const char *path; /* of the first */
+    size_t columns, draws, dim;
+    unsigned keep;
+    span *name; /* [columns] */
+    role *role; /* [columns] */
+    hs_arena text;
+} layout;
+
+#define SOURCE_FAIL(s, status, ...) message_fail((s)->message, status, "%.300s" __VA_ARGS__)
+
+static hs_status no_memory(const source *s)
+{
+    return SOURCE_FAIL(s, HS_ENOMEM, ": out of memory", s->path);
+}
+
+/* ---- Lines and fields ------------------------------------------------------------------------ */
+
+static span trim(span s)
+{
+    while (s.at < s.end && (*s.at == ' ' || *s.at == '\t'))
+        s.at++;
+    while (s.end > s.at && (s.end[-1] == ' ' || s.end[-1] == '\t' || s.end[-1] == '\r'))
+        s.end--;
+    return s;
+}
+
+static bool next_line(source *s, span *line)
+{
+    if (s->at == s->end)
+        return false;
+    const char *end = memchr(s->at, '\n', (size_t)(s->end - s->at));
+    *line = trim((span){ s->at, end ? end : s->end });
+    s->at = end ? end + 1 : s->end;
+    s->line++;
+    return true;
+}
+
+static bool is_comment(span line)
+{
+    return line.at == line.end || *line.at == '#';
+}
+
+static size_t count_fields(span line)
+{
+    size_t count = 1;
+    for (const char *p = line.at; p < line.end; p++)
+        count += *p == ',';
+    return count;
+}
+
+static span next_field(span *line)
+{
+    const char *comma = memchr(line->at, ',', (size_t)(line->end - line->at));
+    const span field = { line->at, comma ? comma : line->end };
+    line->at = comma ? comma + 1 : line->end;
+    return trim(field);
+}
+
+static size_t length_of(span s)
+{
+    return (size_t)(s.end - s.at);
+}
+
+static bool equal(span a, span b)
+{
+    return length_of(a) == length_of(b) && memcmp(a.at, b.at, length_of(a)) == 0;
+}
+
+static bool equal_text(span s, const char *text)
+{
+    return length_of(s) == strlen(text) && memcmp(s.at, text, length_of(s)) == 0;
+}
+
+/* ---- Comments -------------------------------------------------------------------------------- */
+
+/* Takes "#     num_samples = 1000 (Default)" if it is one of those that matter. */
+static void take_setting(source *s, span line)
+{
+    const char *equals = memchr(line.at, '=', length_of(line));
+    if (!equals)
+        return;
+    const span key = trim((span){ line.at + 1, equals });
+    char value[32] = "";
+    const span text = trim((span){ equals + 1, line.end });
+    memcpy(value, text.at, length_of(text) < 31 ? length_of(text) : 31);
+    const bool is_true = strncmp(value, "true", 4) == 0;
+    const size_t number = is_true ? 1 : (size_t)strtoull(value, NULL, 10);
+    if (equal_text(key, "num_samples"))
+        s->samples = number;
+    else if (equal_text(key, "num_warmup"))
+        s->warmup = number;
+    else if (equal_text(key, "save_warmup"))
+        s->save_warmup = number;
+    else if (equal_text(key, "thin"))
+        s->thin = number;
+}
+
+/* Takes "#                0.002 seconds (Sampling)". */
+static void take_time(source *s, span line)
+{
+    static const char end[] = "seconds (Sampling)";
+    char text[64] = "";
+    if (length_of(line) <= sizeof end || length_of(line) > sizeof text ||
+        memcmp(line.end - strlen(end), end, strlen(end)) != 0)
+        return;
+    memcpy(text, line.at + 1, length_of(line) - 1);
+    s->seconds = strtod(text, NULL);
+}
+
+/* The draws that the file says it has after those of the warm-up, and how many those are. */
+static size_t thinned(size_t steps, size_t thin)
+{
+    return steps / thin + (steps % thin != 0);
+}
+
+/* ---- The first look: settings, header, number of rows ----------------------------------------- */
+
+static hs_status check_header(const source *s)
+{
+    const unsigned char first = (unsigned char)*s->header.at;
+    if (!isalpha(first))
+        return SOURCE_FAIL(s, HS_EFORMAT,
+                           ", line %zu: expected the names of columns, which begin with a letter, "
+                           "found \"%.*s\"",
+                           s->path, s->line,
+                           (int)(length_of(s->header) < SHOWN ? length_of(s->header) : SHOWN),
+                           s->header.at);
+    span line = s->header;
+    const size_t columns = count_fields(line);
+    for (size_t i = 0; i < columns; i++)
+        if (length_of(next_field(&line)) == 0)
+            return SOURCE_FAIL(s, HS_EFORMAT, ", line %zu, column %zu has no name", s->path,
+                               s->line, i + 1);
+    return HS_OK;
+}
+
+/* Stands after the header. */
+static hs_status take_header(source *s)
+{
+    s->samples = s->warmup = s->thin = s->save_warmup = SIZE_MAX;
+    if (s->at == s->end)
+        return SOURCE_FAIL(s, HS_EFORMAT, ": it is empty", s->path);
+    while (next_line(s, &s->header)) {
+        if (!is_comment(s->header))
+            return check_header(s);
+        if (s->header.at < s->header.end)
+            take_setting(s, s->header);
+    }
+    return SOURCE_FAIL(s, HS_EFORMAT, ": no line with the names of columns; it ends after line %zu",
+                       s->path, s->line);
+}
+
+/* Counts the rows that follow; says how many of them are draws. */
+static hs_status count_draws(const source *s, size_t *skip, size_t *draws)
+{
+    source rest = *s;
+    size_t rows = 0;
+    for (span line; next_line(&rest, &line);)
+        rows += !is_comment(line);
+    if (s->end[-1] != '\n')
+        return SOURCE_FAIL(s, HS_EFORMAT, ", line %zu: truncated: the line does not end", s->path,
+                           rest.line);
+    const size_t thin = s->thin == SIZE_MAX ? 1 : s->thin;
+    if (thin == 0)
+        return SOURCE_FAIL(s, HS_EFORMAT, ": its setting thin is not a positive number", s->path);
+    const bool has_warmup = s->save_warmup != SIZE_MAX && s->save_warmup && s->warmup != SIZE_MAX;
+    *skip = has_warmup ? thinned(s->warmup, thin) : 0;
+    *draws = rows > *skip ? rows - *skip : 0;
+    if (rows == 0)
+        return SOURCE_FAIL(s, HS_EFORMAT, ": no draws follow the names of columns", s->path);
+    if (s->samples != SIZE_MAX && *draws != thinned(s->samples, thin))
+        return SOURCE_FAIL(s, HS_EFORMAT,
+                           ": %s: it has %zu draws after %zu of the warm-up, its settings say %zu",
+                           s->path, *draws < thinned(s->samples, thin) ? "truncated" : "damaged",
+                           *draws, *skip, thinned(s->samples, thin));
+    if (*draws == 0)
+        return SOURCE_FAIL(s, HS_EFORMAT, ": all of its %zu draws are of the warm-up", s->path,
+                           rows);
+    return HS_OK;
+}
+
+/* ---- Columns --------------------------------------------------------------------------------- */
+
+static role role_of(span name)
+{
+    static const struct {
+        const char *name;
+        role role;
+    } known[] = { { "lp__", LOG_PI },
+                  { "accept_stat__", ALPHA },
+                  { "jump__", JUMP },
+                  { "accepted__", ACCEPTED } };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (equal_text(name, known[i].name))
+            return known[i].role;
+    const bool sampler = length_of(name) >= 2 && memcmp(name.end - 2, "__", 2) == 0;
+    return sampler ? IGNORED : DRAW;
+}
+
+/* Takes the columns from the header of the first file. */
+static hs_status take_layout(const source *s, layout *l)
+{
+    static const unsigned keep[] = {
+        0, 0, HS_KEEP_LOG_PI, HS_KEEP_ALPHA, HS_KEEP_JUMP, HS_KEEP_ACCEPTED
+    };
+    const size_t length = length_of(s->header);
+    char *copy = hs_arena_alloc(&l->text, length); /* outlives the file */
+    l->path = s->path;
+    l->columns = count_fields(s->header);
+    l->name = hs_arena_alloc(&l->text, l->columns * sizeof *l->name);
+    l->role = hs_arena_alloc(&l->text, l->columns * sizeof *l->role);
+    if (!copy || !l->name || !l->role)
+        return no_memory(s);
+    memcpy(copy, s->header.at, length);
+    span line = { copy, copy + length };
+    for (size_t i = 0; i < l->columns; i++) {
+        l->name[i] = next_field(&line);
+        l->role[i] = role_of(l->name[i]);
+        l->dim += l->role[i] == DRAW;
+        l->keep |= keep[l->role[i]];
+    }
+    if (l->dim == 0)
+        return SOURCE_FAIL(s, HS_EFORMAT,
+                           ", line %zu: all columns end in \"__\" and are about the sampler",
+                           s->path, s->line);
+    return HS_OK;
+}
+
+/* Another file has to have the same. */
+static hs_status compare_layout(const source *s, const layout *l, size_t draws)
+{
+    span line = s->header;
+    const size_t columns = count_fields(line);
+    for (size_t i = 0; i < columns && i < l->columns; i++) {
+        const span name = next_field(&line), expected = l->name[i];
+        if (!equal(name, expected))
+            return SOURCE_FAIL(
+                s, HS_ESHAPE, ", line %zu, column %zu is \"%.*s\", but \"%.*s\" in %.200s", s->path,
+                s->line, i + 1, (int)(length_of(name) < 60 ? length_of(name) : 60), name.at,
+                (int)(length_of(expected) < 60 ? length_of(expected) : 60), expected.at, l->path);
+    }
+    if (columns != l->columns)
+        return SOURCE_FAIL(s, HS_ESHAPE, ", line %zu has %zu columns, %.200s has %zu", s->path,
+                           s->line, columns, l->path, l->columns);
+    if (draws != l->draws)
+        return SOURCE_FAIL(s, HS_ESHAPE, ": it has %zu draws, %.200s has %zu", s->path, draws,
+                           l->path, l->draws);
+    return HS_OK;
+}
+
+static hs_status show_names(const layout *l, hs_chain_names *names, hs_message *message)
+{
+    names->name = hs_arena_alloc(&names->text, l->dim * sizeof *names->name);
+    for (size_t i = 0; names->name && i < l->columns; i++) {
+        if (l->role[i] != DRAW)
+            continue;
+        const char *name = stan_shown_name(&names->text, l->name[i].at, length_of(l->name[i]));
+        if (!name)
+            break;
+        names->name[names->count++] = name;
+    }
+    if (names->count < l->dim)
+        return message_fail(message, HS_ENOMEM, "%.300s: out of memory for names", l->path);
+    return HS_OK;
+}
+
+/* ---- Rows ------------------------------------------------------------------------------------ */
+
+static bool is_nonfinite(const char *text)
+{
+    static const char *const words[] = { "nan", "inf", "infinity" };
+    text += *text == '+' || *text == '-';
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+        size_t i = 0;
+        while (text[i] && tolower((unsigned char)text[i]) == words[k][i])
+            i++;
+        if (!text[i] && !words[k][i])
+            return true;
+    }
+    return false;
+}
+
+static bool parse_number(span field, double *value)
+{
+    char text[LONGEST_NUMBER + 1] = "";
+    const size_t length = length_of(field);
+    if (length == 0 || length > LONGEST_NUMBER)
+        return false;
+    memcpy(text, field.at, length);
+    if (strspn(text, "0123456789+-.eE") != length && !is_nonfinite(text))
+        return false;
+    char *end;
+    *value = strtod(text, &end);
+    return end != text && *end == '\0';
+}
+
+static hs_status take_row(const source *s, span line, const layout *l, hs_chains *c, size_t at)
+{
+    const size_t count = count_fields(line);
+    if (count != l->columns)
+        return SOURCE_FAIL(s, HS_EFORMAT, ", line %zu has %zu columns, the header has %zu", s->path,
+                           s->line, count, l->columns);
+    double *x = c->x + at * c->dim, value = 0;
+    for (size_t i = 0; i < l->columns; i++) {
+        const span field = next_field(&line), name = l->name[i];
+        if (!parse_number(field, &value))
+            return SOURCE_FAIL(
+                s, HS_EFORMAT, ", line %zu, column %zu (%.*s): \"%.*s\" is not a number", s->path,
+                s->line, i + 1, (int)(length_of(name) < 60 ? length_of(name) : 60), name.at,
+                (int)(length_of(field) < SHOWN ? length_of(field) : SHOWN), field.at);
+        switch (l->role[i]) {
+        case DRAW:
+            *x++ = value;
+            break;
+        case LOG_PI:
+            c->log_pi[at] = value;
+            break;
+        case ALPHA:
+            c->alpha[at] = value;
+            break;
+        case JUMP:
+            c->jump[at] = value;
+            break;
+        case ACCEPTED:
+            c->accepted[at] = value != 0;
+            break;
+        case IGNORED:
+            break;
+        }
+    }
+    return HS_OK;
+}
+
+static hs_status take_rows(source *s, const layout *l, size_t skip, hs_chains *c, size_t chain)
+{
+    hs_status status = HS_OK;
+    size_t row = 0;
+    for (span line; status == HS_OK && next_line(s, &line);) {
+        if (is_comment(line)) {
+            take_time(s, line);
+            continue;
+        }
+        /* Rows of the warm-up are checked too; the first draw takes their place. */
+        const size_t draw = row > skip ? row - skip : 0;
+        status = take_row(s, line, l, c, chain * c->draws + draw);
+        row++;
+    }
+    return status;
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+static hs_status load_file(source *s, layout *l, size_t chain, size_t count, hs_chains **chains)
+{
+    size_t skip = 0, draws = 0;
+    hs_status status = take_header(s);
+    if (status == HS_OK)
+        status = count_draws(s, &skip, &draws);
+    if (status == HS_OK && chain == 0) {
+        l->draws = draws;
+        status = take_layout(s, l);
+        if (status == HS_OK)
+            status = hs_chains_new(chains, count, draws, l->dim, l->keep, s->message);
+    } else if (status == HS_OK) {
+        status = compare_layout(s, l, draws);
+    }
+    if (status == HS_OK)
+        status = take_rows(s, l, skip, *chains, chain);
+    if (status == HS_OK && s->seconds > (*chains)->seconds)
+        (*chains)->seconds = s->seconds; /* chains run side by side */
+    return status;
+}
+
+/* What was not known was written as a column of nan. */
+static void forget_if_unknown(double **numbers, size_t n)
+{
+    for (size_t i = 0; *numbers && i < n; i++)
+        if (!isnan((*numbers)[i]))
+            return;
+    hs_free(*numbers);
+    *numbers = NULL;
+}
+
+static hs_status load_files(hs_chains **chains, const char *const *paths, size_t count, layout *l,
+                            hs_message *message)
+{
+    hs_status status = HS_OK;
+    for (size_t m = 0; m < count && status == HS_OK; m++) {
+        char *bytes = NULL;
+        size_t length = 0;
+        status = dataset_read_file(paths[m], SIZE_MAX / 4, &bytes, &length, message);
+        if (status == HS_OK) {
+            source s = { .path = paths[m], .message = message, .at = bytes, .end = bytes + length };
+            status = load_file(&s, l, m, count, chains);
+        }
+        hs_free(bytes);
+    }
+    if (status == HS_OK) {
+        forget_if_unknown(&(*chains)->log_pi, count * l->draws);
+        forget_if_unknown(&(*chains)->alpha, count * l->draws);
+    }
+    return status;
+}
+
+hs_status hs_chains_load_stan_csv(hs_chains **chains, const char *const *paths, size_t count,
+                                  hs_chain_names *names, hs_message *message)
+{
+    message_clear(message);
+    if (names)
+        *names = (hs_chain_names){ 0 };
+    if (chains)
+        *chains = NULL;
+    if (!chains || !paths || count == 0)
+        return message_fail(message, HS_EINVAL,
+                            "hs_chains_load_stan_csv: no files, or no place for the chains");
+    for (size_t m = 0; m < count; m++)
+        if (!paths[m])
+            return message_fail(message, HS_EINVAL, "hs_chains_load_stan_csv: path %zu is missing",
+                                m);
+    /* Numbers have the decimal point of the C locale, on this thread only. */
+    const locale_t c_locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    if (c_locale == (locale_t)0)
+        return message_fail(message, HS_ENOMEM, "%.300s: no \"C\" locale", paths[0]);
+    const locale_t before = uselocale(c_locale);
+    layout l = { 0 };
+    hs_status status = load_files(chains, paths, count, &l, message);
+    if (status == HS_OK && names)
+        status = show_names(&l, names, message);
+    uselocale(before);
+    freelocale(c_locale);
+    hs_arena_free(&l.text);
+    if (status != HS_OK) {
+        hs_chains_free(*chains);
+        *chains = NULL;
+        hs_chain_names_free(names);
+    }
+    return status;
+}
