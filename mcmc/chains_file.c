@@ -14,10 +14,10 @@
 
 /* ---- One file -------------------------------------------------------------------------------- */
 
-typedef enum { NPY, NETCDF, CSV } kind;
+typedef enum { NPY, NETCDF, CSV } file_kind;
 
 /* By the first bytes; what is neither of the others is text. */
-static hs_status find_kind(const char *path, kind *found, hs_message *message)
+static hs_status find_kind(const char *path, file_kind *found, hs_message *message)
 {
     static const unsigned char hdf5[4] = { 0x89, 'H', 'D', 'F' };
     unsigned char first[6] = { 0 };
@@ -61,7 +61,7 @@ static hs_status count_names(hs_chain_names *names, size_t dim, const char *path
 static hs_status read_file(hs_chains **chains, hs_chain_names *names, bool *named, const char *path,
                            hs_message *message)
 {
-    kind kind = CSV;
+    file_kind kind = CSV;
     hs_status status = find_kind(path, &kind, message);
     *named = kind != NPY;
     if (status != HS_OK)
