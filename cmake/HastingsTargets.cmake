@@ -123,5 +123,5 @@ function(hastings_program name)
     install(TARGETS ${name}_executable RUNTIME)
     install(DIRECTORY experiments/ DESTINATION ${CMAKE_INSTALL_DATADIR}/${name}/experiments
             FILES_MATCHING PATTERN "*.json")
-    install(DIRECTORY data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/${name}/data)
+    install(DIRECTORY data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/${name}/data USE_SOURCE_PERMISSIONS)
 endfunction()
