@@ -140,7 +140,7 @@ typedef struct {
     const double *values;         /**< [ny][nx]: row 0 is at the lower end of y */
     const double *start;          /**< NULL, or a point [2] that becomes a red dot */
     const hs_map_normal *normals; /**< NULL, or normal distributions: red ellipses of one and two
-                                       standard deviations, the first alone with a dot in it */
+                                       standard deviations around a dot */
     size_t normals_count;
 } hs_map_panel;
 
@@ -150,14 +150,14 @@ typedef struct {
     double width, height;
     const char *x_label, *y_label;
     const hs_map_panel *panels;
-    size_t panels_count; /**< up to 100 */
-    size_t columns;      /**< 0: what suits */
-    size_t nx, ny;       /**< up to 4096 each */
-    double x[2], y[2];   /**< the ends of the region, ascending */
-    const char *value_label;
-    double
-        range[2]; /**< values of the darkest and the brightest colour, for all panels and a colour
-                          bar; equal: each panel from 0 to its largest value, and no bar */
+    size_t panels_count;     /**< up to 100 */
+    size_t columns;          /**< 0: what suits */
+    size_t nx, ny;           /**< up to 4096 each */
+    double x[2], y[2];       /**< the ends of the region, ascending */
+    double range[2];         /**< values of the darkest and the brightest colour, for all panels,
+                                  with a colour bar; equal: each panel from 0 to its largest value */
+    const char *value_label; /**< of the colour bar */
+    bool root;               /**< colours go by the square root of the value: faint modes show */
 } hs_maps_figure;
 
 hs_status hs_figure_maps(const hs_maps_figure *figure, const hs_figure_out *out,

@@ -1,0 +1,109 @@
+/* Figures of chains: traces and autocorrelations. */
+#include "plot_internal.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <hastings/mcmc/message_internal.h>
+#include <hastings/tensor/memory.h>
+
+enum { MOST_KEYS = 8 };
+
+/* A chain as a series, with room for its name. */
+typedef struct {
+    char label[24];
+} chain_name;
+
+hs_status hs_figure_traces(const hs_traces_figure *figure, const hs_figure_out *out,
+                           hs_message *message)
+{
+    plot_begin(out, message);
+    if (!figure)
+        return message_fail(message, HS_EINVAL, "hs_figure_traces: no figure");
+    const size_t chains = figure->draws ? figure->chains : 0;
+    if (chains > 0 && !figure->x)
+        return message_fail(message, HS_EINVAL, "hs_figure_traces: %zu chains, but no draws",
+                            figure->chains);
+    const size_t step = figure->chain_stride ? figure->chain_stride : figure->draws;
+    hs_series *series = hs_alloc_zero(chains ? chains : 1, sizeof *series);
+    chain_name names[MOST_KEYS];
+    if (!series)
+        return message_fail(message, HS_ENOMEM, "Out of memory for a figure of %zu chains", chains);
+    for (size_t m = 0; m < chains; m++) {
+        series[m] = (hs_series){ .y = figure->x + m * step,
+                                 .n = figure->draws,
+                                 .stride = figure->draw_stride };
+        if (m < MOST_KEYS && chains > 1) {
+            snprintf(names[m].label, sizeof names[m].label, "chain %zu", m + 1);
+            series[m].label = names[m].label;
+        }
+    }
+    const plot_lines lines = { .figure = { .title = figure->title,
+                                           .width = figure->width,
+                                           .height = figure->height,
+                                           .x_label = "draw",
+                                           .y_label = figure->y_label,
+                                           .series = series,
+                                           .series_count = chains },
+                               .line_width = 0.8,
+                               .first = 1,
+                               .legend = chains <= MOST_KEYS ? chains : 0 };
+    const hs_status status = plot_lines_render(&lines, out, message);
+    hs_free(series);
+    return status;
+}
+
+hs_status hs_figure_autocorrelation(const hs_autocorrelation_figure *figure,
+                                    const hs_figure_out *out, hs_message *message)
+{
+    plot_begin(out, message);
+    if (!figure)
+        return message_fail(message, HS_EINVAL, "hs_figure_autocorrelation: no figure");
+    const hs_status status = plot_check_series(figure->series, figure->series_count,
+                                               "hs_figure_autocorrelation", message);
+    if (status != HS_OK)
+        return status;
+    hs_series *series =
+        hs_alloc_zero(figure->series_count ? figure->series_count : 1, sizeof *series);
+    if (!series)
+        return message_fail(message, HS_ENOMEM, "Out of memory for a figure of %zu series",
+                            figure->series_count);
+    for (size_t k = 0; k < figure->series_count; k++) {
+        series[k] = figure->series[k];
+        series[k].x = NULL;
+    }
+    const double zero = 0;
+    const plot_lines lines = { .figure = { .title = figure->title,
+                                           .width = figure->width,
+                                           .height = figure->height,
+                                           .x_label = "lag",
+                                           .y_label = "autocorrelation",
+                                           .series = series,
+                                           .series_count = figure->series_count,
+                                           .reference = &zero },
+                               .line_width = 1.4,
+                               .first = 0,
+                               .band = figure->draws ? 1.96 / sqrt((double)figure->draws) : 0,
+                               .legend = 2 * PLOT_PALETTE };
+    const hs_status drawn = plot_lines_render(&lines, out, message);
+    hs_free(series);
+    return drawn;
+}
+
+void hs_autocorrelation(const double *x, size_t n, size_t stride, size_t lags, double *rho)
+{
+    stride = stride ? stride : 1;
+    double mean = 0, variance = 0;
+    for (size_t i = 0; i < n; i++)
+        mean += x[i * stride] / (double)n;
+    for (size_t i = 0; i < n; i++)
+        variance += (x[i * stride] - mean) * (x[i * stride] - mean);
+    const bool defined = isfinite(variance) && variance > 0;
+    for (size_t t = 0; t < lags; t++) {
+        double sum = t < n && defined ? 0 : NAN;
+        for (size_t i = 0; i + t < n && defined; i++)
+            sum += (x[i * stride] - mean) * (x[(i + t) * stride] - mean);
+        rho[t] = sum / variance;
+    }
+}

@@ -1,0 +1,202 @@
+/* From drawings to files and texts. */
+#include "plot_internal.h"
+
+#include <cairo-svg.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <hastings/mcmc/message_internal.h>
+#include <hastings/tensor/memory.h>
+
+enum { DEFAULT_WIDTH = 760, LEAST = 200, MOST = 4000, TALLEST = 8000, PIXELS = 32000 };
+
+static cairo_status_t append(void *bytes, const unsigned char *data, unsigned length)
+{
+    plot_bytes_add(bytes, (const char *)data, length);
+    return ((plot_bytes *)bytes)->failed ? CAIRO_STATUS_NO_MEMORY : CAIRO_STATUS_SUCCESS;
+}
+
+static hs_status cairo_result(cairo_status_t status, hs_message *message)
+{
+    if (status == CAIRO_STATUS_SUCCESS)
+        return HS_OK;
+    if (status == CAIRO_STATUS_NO_MEMORY)
+        return message_fail(message, HS_ENOMEM, "Out of memory for drawing a figure");
+    return message_fail(message, HS_EINVAL, "Cairo cannot draw a figure: %s",
+                        cairo_status_to_string(status));
+}
+
+/* Letters keep their shapes and places at all sizes, so that SVG and PNG look the same. */
+static void set_fonts(cairo_t *cr)
+{
+    cairo_font_options_t *options = cairo_font_options_create();
+    cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
+    cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
+    cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
+    cairo_set_font_options(cr, options);
+    cairo_font_options_destroy(options);
+}
+
+/* Draws on a surface, which it takes over, and leaves it finished but for its reference. */
+static cairo_status_t draw_on(cairo_surface_t *surface, const plot_job *job, double width,
+                              double height, double scale)
+{
+    cairo_t *cr = cairo_create(surface);
+    set_fonts(cr);
+    cairo_scale(cr, scale, scale);
+    plot_set(cr, plot_white, 1);
+    cairo_paint(cr);
+    job->draw(cr, job->data, width, height);
+    cairo_status_t status = cairo_status(cr);
+    cairo_destroy(cr);
+    cairo_surface_flush(surface);
+    return status == CAIRO_STATUS_SUCCESS ? cairo_surface_status(surface) : status;
+}
+
+/* The height that suits, rounded up; measured where nobody sees it. */
+static hs_status measure(const plot_job *job, double width, double *height, hs_message *message)
+{
+    cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_A8, 1, 1);
+    cairo_t *cr = cairo_create(surface);
+    set_fonts(cr);
+    *height = fmin(ceil(job->suitable_height(cr, job->data, width)), TALLEST);
+    const cairo_status_t status = cairo_status(cr);
+    cairo_destroy(cr);
+    cairo_surface_destroy(surface);
+    return cairo_result(status, message);
+}
+
+static hs_status render_svg(const plot_job *job, double width, double height, plot_bytes *svg,
+                            hs_message *message)
+{
+    plot_bytes raw = { NULL, 0, 0, false };
+    cairo_surface_t *surface = cairo_svg_surface_create_for_stream(append, &raw, width, height);
+    cairo_status_t drawn = draw_on(surface, job, width, height, 1);
+    cairo_surface_finish(surface);
+    if (drawn == CAIRO_STATUS_SUCCESS)
+        drawn = cairo_surface_status(surface);
+    cairo_surface_destroy(surface);
+    hs_status status =
+        raw.failed ? cairo_result(CAIRO_STATUS_NO_MEMORY, message) : cairo_result(drawn, message);
+    if (status == HS_OK) {
+        status = plot_svg_finish(&raw, width, height, job->title, svg);
+        if (status != HS_OK)
+            message_fail(message, status, "Cannot make an SVG: %s", hs_status_text(status));
+    }
+    hs_free(raw.data);
+    return status;
+}
+
+static hs_status render_png(const plot_job *job, double width, double height, double scale,
+                            plot_bytes *png, hs_message *message)
+{
+    cairo_surface_t *surface = cairo_image_surface_create(
+        CAIRO_FORMAT_RGB24, (int)lround(width * scale), (int)lround(height * scale));
+    cairo_status_t drawn = draw_on(surface, job, width, height, scale);
+    if (drawn == CAIRO_STATUS_SUCCESS)
+        drawn = cairo_surface_write_to_png_stream(surface, append, png);
+    cairo_surface_destroy(surface);
+    return png->failed ? cairo_result(CAIRO_STATUS_NO_MEMORY, message)
+                       : cairo_result(drawn, message);
+}
+
+static bool write_all(int fd, const char *bytes, size_t n)
+{
+    while (n > 0) {
+        const ssize_t part = write(fd, bytes, n);
+        if (part < 0 && errno == EINTR)
+            continue;
+        if (part <= 0)
+            return false;
+        bytes += part;
+        n -= (size_t)part;
+    }
+    return true;
+}
+
+/* Writes under another name, and renames when all is on disk. */
+static hs_status write_file(const char *path, const plot_bytes *bytes, hs_message *message)
+{
+    struct stat found;
+    if (stat(path, &found) == 0 && !S_ISREG(found.st_mode)) /* renaming would replace a device */
+        return message_fail(message, HS_EIO, "%.300s: exists and is not a regular file", path);
+    const size_t size = strlen(path) + 32;
+    char *temporary = hs_alloc(size);
+    if (!temporary)
+        return message_fail(message, HS_ENOMEM, "%.300s: out of memory for its name", path);
+    snprintf(temporary, size, "%s.%ld.tmp", path, (long)getpid());
+    const int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    bool good = fd >= 0 && write_all(fd, bytes->data, bytes->used) && fsync(fd) == 0;
+    int error = errno;
+    if (fd >= 0 && close(fd) != 0 && good) {
+        good = false;
+        error = errno;
+    }
+    if (good && rename(temporary, path) != 0) {
+        good = false;
+        error = errno;
+    }
+    if (fd >= 0 && !good)
+        unlink(temporary);
+    hs_free(temporary);
+    return good ? HS_OK
+                : message_fail(message, HS_EIO, "%.300s: cannot write the figure: %s", path,
+                               strerror(error));
+}
+
+static hs_status check(const plot_job *job, const hs_figure_out *out, hs_message *message)
+{
+    if (!out || (!out->svg_path && !out->png_path && !out->svg))
+        return message_fail(message, HS_EINVAL, "A figure is to be drawn, but to no file or text");
+    const double sizes[] = { job->width, job->height };
+    for (int i = 0; i < 2; i++)
+        if (sizes[i] != 0 && !(sizes[i] >= LEAST && sizes[i] <= MOST))
+            return message_fail(message, HS_EINVAL,
+                                "A figure has a %s of %g; expected 0, for the default, or %d to %d",
+                                i ? "height" : "width", sizes[i], LEAST, MOST);
+    if (out->png_scale != 0 && !(out->png_scale >= 0.1 && out->png_scale <= 10))
+        return message_fail(message, HS_EINVAL,
+                            "A figure has a png_scale of %g; expected 0, for 2, or 0.1 to 10",
+                            out->png_scale);
+    return HS_OK;
+}
+
+void plot_begin(const hs_figure_out *out, hs_message *message)
+{
+    message_clear(message);
+    if (out && out->svg)
+        *out->svg = NULL;
+}
+
+hs_status plot_render(const plot_job *job, const hs_figure_out *out, hs_message *message)
+{
+    hs_status status = check(job, out, message);
+    if (status != HS_OK)
+        return status;
+    const double width = job->width > 0 ? job->width : DEFAULT_WIDTH;
+    double height = job->height, scale = out->png_scale > 0 ? out->png_scale : 2;
+    if (height == 0 && (status = measure(job, width, &height, message)) != HS_OK)
+        return status;
+    scale = fmin(scale, PIXELS / fmax(width, height)); /* Cairo's images have up to 32767 */
+    plot_bytes svg = { NULL, 0, 0, false }, png = svg;
+    if (out->svg || out->svg_path)
+        status = render_svg(job, width, height, &svg, message);
+    if (status == HS_OK && out->png_path)
+        status = render_png(job, width, height, scale, &png, message);
+    if (status == HS_OK && out->svg_path)
+        status = write_file(out->svg_path, &svg, message);
+    if (status == HS_OK && out->png_path)
+        status = write_file(out->png_path, &png, message);
+    if (status == HS_OK && out->svg) {
+        *out->svg = svg.data;
+        svg.data = NULL;
+    }
+    hs_free(svg.data);
+    hs_free(png.data);
+    return status;
+}
