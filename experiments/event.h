@@ -20,13 +20,14 @@ typedef enum {
 
 typedef struct {
     hs_event_kind kind;
-    size_t slot, workers;         /**< slot < workers */
-    size_t job, jobs;             /**< job < jobs: its number; at the end of a job: jobs done */
-    const char *label;            /**< of the job, "L=8, Ab Initio, 2 of 5" */
-    const hs_progress *progress;  /**< of the phase that the job is in; NULL but for HS_JOB_PROGRESS */
-    const char *text;             /**< or NULL */
-    double estimate;              /**< seconds that are left; NaN if not known */
-    bool failed;                  /**< of a job that ended */
+    size_t slot, workers; /**< slot < workers */
+    size_t job, jobs;     /**< job < jobs: its number; at the end of a job: jobs done */
+    const char *label;    /**< of the job, "L=8, Ab Initio, 2 of 5" */
+    const hs_progress
+        *progress;    /**< of the phase that the job is in; NULL but for HS_JOB_PROGRESS */
+    const char *text; /**< or NULL */
+    double estimate;  /**< seconds that are left; NaN if not known */
+    bool failed;      /**< of a job that ended */
 } hs_event;
 
 /** Returns false to stop: jobs end at once, with what they have. */

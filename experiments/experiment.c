@@ -16,24 +16,23 @@ typedef struct {
     json_type type; /* JSON_TRUE stands for both */
 } key;
 
-static const key of_experiment[] = { { "name", JSON_STRING },    { "title", JSON_STRING },
-                                     { "paper", JSON_STRING },   { "about", JSON_STRING },
-                                     { "columns", JSON_ARRAY },  { "layout", JSON_STRING },
-                                     { "figures", JSON_ARRAY },  { "settings", JSON_OBJECT },
-                                     { "quick", JSON_OBJECT },   { "cases", JSON_ARRAY },
-                                     { "rows", JSON_ARRAY },     { "notes", JSON_ARRAY },
+static const key of_experiment[] = { { "name", JSON_STRING },   { "title", JSON_STRING },
+                                     { "paper", JSON_STRING },  { "about", JSON_STRING },
+                                     { "columns", JSON_ARRAY }, { "layout", JSON_STRING },
+                                     { "figures", JSON_ARRAY }, { "settings", JSON_OBJECT },
+                                     { "quick", JSON_OBJECT },  { "cases", JSON_ARRAY },
+                                     { "rows", JSON_ARRAY },    { "notes", JSON_ARRAY },
                                      { NULL, JSON_NULL } };
 static const key of_case[] = { { "name", JSON_STRING },     { "target", JSON_STRING },
                                { "proposal", JSON_STRING }, { "settings", JSON_OBJECT },
                                { "compare", JSON_OBJECT },  { NULL, JSON_NULL } };
-static const key of_row[] = { { "name", JSON_STRING },     { "objective", JSON_STRING },
-                              { "sampler", JSON_STRING },  { "proposal", JSON_STRING },
-                              { "cases", JSON_ARRAY },     { "settings", JSON_OBJECT },
-                              { "paper", JSON_OBJECT },    { NULL, JSON_NULL } };
-static const key of_note[] = { { "row", JSON_STRING },
-                               { "case", JSON_STRING },
-                               { "text", JSON_STRING },
-                               { NULL, JSON_NULL } };
+static const key of_row[] = { { "name", JSON_STRING },    { "objective", JSON_STRING },
+                              { "sampler", JSON_STRING }, { "proposal", JSON_STRING },
+                              { "cases", JSON_ARRAY },    { "settings", JSON_OBJECT },
+                              { "paper", JSON_OBJECT },   { NULL, JSON_NULL } };
+static const key of_note[] = {
+    { "row", JSON_STRING }, { "case", JSON_STRING }, { "text", JSON_STRING }, { NULL, JSON_NULL }
+};
 
 static const char *key_name(size_t i, void *keys)
 {
@@ -48,8 +47,9 @@ static bool wrong(hs_message *m, const char *where, const char *what, const char
 
 static const char *type_name(json_type type)
 {
-    static const char *const names[] = { "an object", "an array", "text", "a whole number",
-                                         "a number",  "true or false", "true or false", "null" };
+    static const char *const names[] = { "an object",      "an array", "text",
+                                         "a whole number", "a number", "true or false",
+                                         "true or false",  "null" };
     return names[type];
 }
 
@@ -64,18 +64,18 @@ static bool check_keys(const json_t *object, const key *keys, const char *where,
     /* Jansson's loop takes an object that may change. */
     json_t *all = json_incref((json_t *)(uintptr_t)object);
     bool ok = true;
-    json_object_foreach(all, name, value) {
+    json_object_foreach(all, name, value)
+    {
         const key *k = keys;
         while (k->name && strcmp(k->name, name) != 0)
             k++;
         if (!k->name) {
             const char *near = hs_nearest(name, key_name, &keys);
             message_fail(m, HS_EINVAL, "%s: there is no key \"%s\"%s%s%s", where, name,
-                     near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+                         near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
             ok = false;
         } else if (json_typeof(value) != k->type) {
-            message_fail(m, HS_EINVAL, "%s: \"%s\" must be %s", where, name,
-                     type_name(k->type));
+            message_fail(m, HS_EINVAL, "%s: \"%s\" must be %s", where, name, type_name(k->type));
             ok = false;
         }
         if (!ok)
@@ -123,16 +123,14 @@ static bool check_spec(const char *text, const char *what, spec_list *list, cons
 static bool check_names(const json_t *list, const char *what, const char *where, hs_message *m)
 {
     if (!json_array_size(list)) {
-        message_fail(m, HS_EINVAL, "%s: \"%s\" must be a list with something in it", where,
-                 what);
+        message_fail(m, HS_EINVAL, "%s: \"%s\" must be a list with something in it", where, what);
         return false;
     }
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *item = json_array_get(list, i);
         const char *name = json_string_value(json_object_get(item, "name"));
         if (!name || !*name) {
-            message_fail(m, HS_EINVAL, "%s: entry %zu of \"%s\" has no name", where, i + 1,
-                     what);
+            message_fail(m, HS_EINVAL, "%s: entry %zu of \"%s\" has no name", where, i + 1, what);
             return false;
         }
         if (find_named(list, name) != item)
@@ -159,10 +157,14 @@ static bool check_case(const json_t *c, const json_t *experiment, const char *wh
         return false;
     const char *column;
     json_t *row, *compare = json_object_get(c, "compare");
-    json_object_foreach(compare, column, row)
-        if (!find_named(json_object_get(experiment, "rows"), json_string_value(row)))
-            return wrong(m, where, "it is compared with a row that is not there,",
-                         json_string_value(row) ? json_string_value(row) : "");
+    json_object_foreach(
+        compare, column,
+        row) if (!find_named(json_object_get(experiment, "rows"),
+                             json_string_value(
+                                 row))) return wrong(m, where,
+                                                     "it is compared with a row that is not there,",
+                                                     json_string_value(row) ? json_string_value(row)
+                                                                            : "");
     return true;
 }
 
@@ -171,10 +173,12 @@ static bool check_paper(const json_t *row, const json_t *experiment, const char 
 {
     const char *name, *column;
     json_t *figures, *figure;
-    json_object_foreach(json_object_get(row, "paper"), name, figures) {
+    json_object_foreach(json_object_get(row, "paper"), name, figures)
+    {
         if (!find_named(json_object_get(experiment, "cases"), name))
             return wrong(m, where, "the paper's figures are of a case that is not there,", name);
-        json_object_foreach(figures, column, figure) {
+        json_object_foreach(figures, column, figure)
+        {
             const char *text = json_string_value(figure);
             if (!is_one_of(column, figure_columns))
                 return wrong(m, where, "there is no column", column);
@@ -197,14 +201,15 @@ static bool check_row(const json_t *row, const json_t *experiment, const char *w
         return false;
     if (!objective == !sampler) {
         message_fail(m, HS_EINVAL, "%s: it must have an objective or a sampler, and not both",
-                 where);
+                     where);
         return false;
     }
     if (objective && hs_objective_parse(objective, &parsed, error, sizeof error))
         return message_fail(m, HS_EINVAL, "%s: %s", where, error), false;
     if (sampler && !is_sampler(sampler))
         return wrong(m, where,
-                     "the sampler must be iid, hmc, fit, accept:RATE or curve:msjd, and is", sampler);
+                     "the sampler must be iid, hmc, fit, accept:RATE or curve:msjd, and is",
+                     sampler);
     if ((proposal && !check_spec(proposal, "proposal", hs_spec_proposals, where, m)) ||
         !settings_read(json_object_get(row, "settings"), &read, where, m))
         return false;
@@ -225,7 +230,7 @@ static bool check_list(const json_t *experiment, const char *list, const char *c
         const char *text = json_string_value(json_array_get(items, i));
         if (!text || !is_one_of(text, words)) {
             message_fail(m, HS_EINVAL, "%s: \"%s\" cannot be in \"%s\"", where,
-                     text ? text : "(no text)", list);
+                         text ? text : "(no text)", list);
             return false;
         }
     }
@@ -329,8 +334,8 @@ static bool find_experiment(const char *name, char path[4096], hs_message *m)
     for (size_t i = 0; i < MOST && hs_experiment_name(i, names[i]); i++)
         words[i] = names[i];
     const char *near = hs_nearest(name, nth_word, words);
-    message_fail(m, HS_EINVAL, "there is no experiment \"%s\"%s%s%s; hastings list shows all",
-             name, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    message_fail(m, HS_EINVAL, "there is no experiment \"%s\"%s%s%s; hastings list shows all", name,
+                 near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
     return false;
 }
 
@@ -350,8 +355,8 @@ json_t *hs_experiment_load(const char *name, hs_message *message)
     json_t *e = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
     if (!e) {
         if (error.line > 0)
-            message_fail(m, HS_EINVAL, "%s, line %d, column %d: %s", path, error.line,
-                     error.column, error.text);
+            message_fail(m, HS_EINVAL, "%s, line %d, column %d: %s", path, error.line, error.column,
+                         error.text);
         else
             message_fail(m, HS_EINVAL, "%s: %s", path, error.text);
         return NULL;

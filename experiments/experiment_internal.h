@@ -7,7 +7,7 @@
 #include <hastings/experiments/run.h>
 
 typedef struct {
-    size_t steps, starts, proposals, restarts, chains, draws, evaluations, replications;
+    size_t steps, starts, proposals, restarts, chains, draws, evaluations, replications, workers;
     size_t reference_proposals, reference_chains, reference_warmup;
     double rate, reference_acceptance;
     bool online, float32;

@@ -52,6 +52,8 @@ hs_status hs_points_exact(hs_points *points, hs_session *s, const hs_target *tar
     return status;
 }
 
+enum { MOST_NUMBERS = 20000000 };
+
 hs_status hs_points_reference(hs_points *points, hs_session *s, const hs_target *target,
                               const hs_reference_chain_options *options)
 {
@@ -69,13 +71,25 @@ hs_status hs_points_reference(hs_points *points, hs_session *s, const hs_target 
         return hs_session_fail(s, HS_ENOMEM, "no memory for %zu chains", o.chains);
     hs_proposal *hmc = hs_hmc(s, target, NULL);
     hs_tune(s, target, hmc,
-            &(hs_tune_options){ .chains = o.chains, .steps = o.warmup, .acceptance = o.acceptance,
-                                .last = last, .seed = o.seed, .progress = o.progress,
-                                .context = o.context }, NULL);
+            &(hs_tune_options){ .chains = o.chains,
+                                .steps = o.warmup,
+                                .acceptance = o.acceptance,
+                                .last = last,
+                                .seed = o.seed,
+                                .progress = o.progress,
+                                .context = o.context },
+            NULL);
+    /* Some millions of numbers stand for the target as well as all would, and fit into memory. */
+    const size_t draws = o.proposals / o.chains;
+    const size_t thin = 1 + o.proposals * dim / MOST_NUMBERS;
     hs_chains *c = hs_sample(s, target, hmc,
-                             &(hs_sample_options){ .chains = o.chains, .draws = o.proposals / o.chains,
-                                                   .points = last, .n_points = o.chains,
-                                                   .seed = o.seed + 1, .progress = o.progress,
+                             &(hs_sample_options){ .chains = o.chains,
+                                                   .draws = (draws + thin - 1) / thin,
+                                                   .thin = thin,
+                                                   .points = last,
+                                                   .n_points = o.chains,
+                                                   .seed = o.seed + 1,
+                                                   .progress = o.progress,
                                                    .context = o.context });
     hs_free(last);
     hs_status status = hs_session_status(s);
@@ -118,8 +132,8 @@ hs_status hs_points_load(hs_points *points, const char *path, hs_message *messag
     return status;
 }
 
-hs_status hs_points_resample(hs_chains **chains, const hs_points *points, size_t count, size_t draws,
-                             uint64_t seed, hs_message *message)
+hs_status hs_points_resample(hs_chains **chains, const hs_points *points, size_t count,
+                             size_t draws, uint64_t seed, hs_message *message)
 {
     const unsigned keep = HS_KEEP_ALPHA | HS_KEEP_JUMP | HS_KEEP_ACCEPTED;
     const hs_status status = hs_chains_new(chains, count, draws, points->dim, keep, message);
@@ -132,7 +146,8 @@ hs_status hs_points_resample(hs_chains **chains, const hs_points *points, size_t
     for (size_t m = 0; m < count; m++)
         for (size_t i = 0; i < draws; i++) {
             const size_t at = m * draws + i;
-            const double u = hs_random_at(HS_F64, HS_UNIFORM, (hs_address){ .seed = seed }, (uint32_t)at, 0);
+            const double u =
+                hs_random_at(HS_F64, HS_UNIFORM, (hs_address){ .seed = seed }, (uint32_t)at, 0);
             const size_t k = one_each ? at : (size_t)(u * (double)points->n);
             double *x = hs_chains_draw(c, m, i), jump = 0;
             memcpy(x, points->x + k * dim, dim * sizeof *x);

@@ -33,7 +33,8 @@ typedef struct {
     void *context;
 } hs_reference_chain_options;
 
-/** A long chain of HMC, tuned in step size and mass matrix, as points. If the watcher stops it, the
+/** A long chain of HMC, tuned in step size and mass matrix, as points; of more than 20 million
+ *  numbers, equally spaced draws are kept. If the watcher stops it, the
  *  points are those so far, or none. */
 hs_status hs_points_reference(hs_points *points, hs_session *s, const hs_target *target,
                               const hs_reference_chain_options *options);
@@ -47,7 +48,7 @@ hs_status hs_points_load(hs_points *points, const char *path, hs_message *messag
 
 /** Chains of points picked at random, independent of one another: what perfect sampling would give.
  *  With exact draws of the target, pass as many points as draws. The chains belong to the caller. */
-hs_status hs_points_resample(hs_chains **chains, const hs_points *points, size_t count, size_t draws,
-                             uint64_t seed, hs_message *message);
+hs_status hs_points_resample(hs_chains **chains, const hs_points *points, size_t count,
+                             size_t draws, uint64_t seed, hs_message *message);
 
 #endif

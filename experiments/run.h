@@ -26,19 +26,20 @@ json_t *hs_experiment_load(const char *name, hs_message *message);
 bool hs_experiment_name(size_t i, char name[64]);
 
 typedef struct {
-    const char *out;        /**< folder; made if it is not there, refused if it has something in it */
-    bool resume;            /**< go on with the run in `out`, whose result.json says what it is */
+    const char *out; /**< folder; made if it is not there, refused if it has something in it */
+    bool resume;     /**< go on with the run in `out`, whose result.json says what it is */
     bool quick;
-    json_t *settings;       /**< NULL, or an object with settings that override the file's */
-    const char *objectives; /**< NULL, or only the rows with these, by commas: "ab-initio,gsm-60". One
+    json_t *settings; /**< NULL, or an object with settings that override the file's */
+    const char
+        *objectives;     /**< NULL, or only the rows with these, by commas: "ab-initio,gsm-60". One
                                  that no row has becomes a row */
-    const char *cases;      /**< NULL, or only cases with these names, by commas */
-    const char *data;       /**< NULL, or a CSV file for logistic targets instead of their own */
-    const char *label;      /**< NULL, or the name of its column with labels */
-    int threads;            /**< 0: all */
-    bool stan_csv;          /**< write chains as CmdStan CSV too */
-    const char *command;    /**< for result.json; NULL: "" */
-    hs_watch watch;         /**< NULL: nobody watches */
+    const char *cases;   /**< NULL, or only cases with these names, by commas */
+    const char *data;    /**< NULL, or a CSV file for logistic targets instead of their own */
+    const char *label;   /**< NULL, or the name of its column with labels */
+    int threads;         /**< 0: all */
+    bool stan_csv;       /**< write chains as CmdStan CSV too */
+    const char *command; /**< for result.json; NULL: "" */
+    hs_watch watch;      /**< NULL: nobody watches */
     void *context;
 } hs_run_options;
 

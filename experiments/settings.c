@@ -49,6 +49,7 @@ static const struct {
     { "draws", offsetof(settings, draws), 1000, 4 },
     { "evaluations", offsetof(settings, evaluations), 0, 0 },
     { "replications", offsetof(settings, replications), 1, 1 },
+    { "workers", offsetof(settings, workers), 0, 0 },
     { "reference_proposals", offsetof(settings, reference_proposals), 500000, 8 },
     { "reference_chains", offsetof(settings, reference_chains), 100, 1 },
     { "reference_warmup", offsetof(settings, reference_warmup), 1000, 10 },
@@ -111,7 +112,7 @@ static bool read_other(const char *name, const json_t *value, settings *s, const
     }
     const char *near = hs_nearest(name, setting_name, NULL);
     message_fail(m, HS_EINVAL, "%s: there is no setting \"%s\"%s%s%s", where, name,
-             near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+                 near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
     return false;
 }
 
@@ -127,7 +128,8 @@ bool settings_read(const json_t *json, settings *s, const char *where, hs_messag
         size_t i = 0;
         while (i < COUNTS && strcmp(counts[i].name, name) != 0)
             i++;
-        if (!(i < COUNTS ? read_count(i, value, s, where, m) : read_other(name, value, s, where, m)))
+        if (!(i < COUNTS ? read_count(i, value, s, where, m)
+                         : read_other(name, value, s, where, m)))
             return false;
     }
     return true;

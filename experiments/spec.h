@@ -45,7 +45,8 @@ const hs_spec_entry *hs_spec_targets(size_t i);
 const hs_spec_entry *hs_spec_proposals(size_t i);
 
 /** The entry of `list` that is nearest to `name` in spelling; NULL if none is near. For messages. */
-const char *hs_nearest(const char *name, const char *(*list)(size_t i, void *context), void *context);
+const char *hs_nearest(const char *name, const char *(*list)(size_t i, void *context),
+                       void *context);
 
 /** Finds a file that came with the program ("data", "german.csv"), in order: $HASTINGS_HOME/FOLDER,
  *  ../share/hastings/FOLDER beside the program, the source tree. True, and the path, if it is there. */

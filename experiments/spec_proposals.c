@@ -17,13 +17,23 @@ typedef struct {
 } setting;
 
 #define STEP                                                                                       \
-    { "step", HS_SPEC_NUMBER, "0", "to start with; 0: near the optimum on a standard normal" }
+    {                                                                                              \
+        "step", HS_SPEC_NUMBER, "0", "to start with; 0: near the optimum on a standard normal"     \
+    }
 #define WALK_OPTIONS                                                                               \
     STEP, { "log_step", HS_SPEC_FLAG, "no", "train the logarithm of the step" },                   \
         { "diagonal", HS_SPEC_FLAG, "no", "a step for each coordinate" },                          \
-        { "scaled", HS_SPEC_FLAG, "no", "steps in units of the target's standard deviations" }
-#define WIDTH { "width", HS_SPEC_COUNT, "16", "of hidden layers" }
-#define DEPTH { "depth", HS_SPEC_COUNT, "4", "hidden layers" }
+    {                                                                                              \
+        "scaled", HS_SPEC_FLAG, "no", "steps in units of the target's standard deviations"         \
+    }
+#define WIDTH                                                                                      \
+    {                                                                                              \
+        "width", HS_SPEC_COUNT, "16", "of hidden layers"                                           \
+    }
+#define DEPTH                                                                                      \
+    {                                                                                              \
+        "depth", HS_SPEC_COUNT, "4", "hidden layers"                                               \
+    }
 
 static hs_walk_options walk_options(const spec *p, const setting *at)
 {
@@ -56,25 +66,24 @@ static hs_proposal *hmc(const spec *p, const setting *at)
 
 static hs_proposal *multi_scheme(const spec *p, const setting *at)
 {
-    static const char *const start[] = { "networks", "resampling", "random-walk", "mala", "latent",
-                                         NULL };
+    static const char *const start[] = { "networks", "resampling", "random-walk",
+                                         "mala",     "latent",     NULL };
     const int scheme = spec_word(p, "start", start);
     if (scheme < 0)
         return NULL;
     return hs_multi_scheme(
-        p->session,
-        &(hs_multi_scheme_options){ .dim = hs_target_dim(at->target),
-                                    .couplings = spec_count(p, "couplings"),
-                                    .coupling_width = spec_count(p, "coupling_width"),
-                                    .coupling_depth = spec_count(p, "coupling_depth"),
-                                    .width = spec_count(p, "width"),
-                                    .depth = spec_count(p, "depth"),
-                                    .start = (hs_scheme)scheme,
-                                    .mean = at->mean,
-                                    .sd = at->sd,
-                                    .step = spec_number(p, "step"),
-                                    .noise = spec_number(p, "noise"),
-                                    .replica = at->replica });
+        p->session, &(hs_multi_scheme_options){ .dim = hs_target_dim(at->target),
+                                                .couplings = spec_count(p, "couplings"),
+                                                .coupling_width = spec_count(p, "coupling_width"),
+                                                .coupling_depth = spec_count(p, "coupling_depth"),
+                                                .width = spec_count(p, "width"),
+                                                .depth = spec_count(p, "depth"),
+                                                .start = (hs_scheme)scheme,
+                                                .mean = at->mean,
+                                                .sd = at->sd,
+                                                .step = spec_number(p, "step"),
+                                                .noise = spec_number(p, "noise"),
+                                                .replica = at->replica });
 }
 
 static hs_proposal *position_mixture(const spec *p, const setting *at)
@@ -83,10 +92,11 @@ static hs_proposal *position_mixture(const spec *p, const setting *at)
     double sd = spec_number(p, "sd"), *means = NULL;
     if (spec_flag(p, "clustered")) {
         if (!at->points || at->points->dim != dim || dim > CLUSTER_DIM) {
-            hs_session_fail(p->session, HS_EINVAL,
-                            "proposal \"position-mixture\": clustered needs draws of a target of at "
-                            "most %d dimensions without auxiliary coordinates",
-                            CLUSTER_DIM);
+            hs_session_fail(
+                p->session, HS_EINVAL,
+                "proposal \"position-mixture\": clustered needs draws of a target of at "
+                "most %d dimensions without auxiliary coordinates",
+                CLUSTER_DIM);
             return NULL;
         }
         means = hs_session_alloc(p->session, components * dim * sizeof *means);
@@ -110,12 +120,12 @@ static hs_proposal *resampling_flow(const spec *p, const setting *at)
     hs_params *ps = hs_session_params(p->session, at->replica);
     if (!ps)
         return NULL;
-    hs_flow *flow = hs_flow_nice_new(ps,
-                                     &(hs_nice_options){ .name = "flow",
-                                                         .dim = hs_target_dim(at->target),
-                                                         .couplings = spec_count(p, "couplings"),
-                                                         .width = spec_count(p, "width"),
-                                                         .depth = spec_count(p, "depth") });
+    hs_flow *flow =
+        hs_flow_nice_new(ps, &(hs_nice_options){ .name = "flow",
+                                                 .dim = hs_target_dim(at->target),
+                                                 .couplings = spec_count(p, "couplings"),
+                                                 .width = spec_count(p, "width"),
+                                                 .depth = spec_count(p, "depth") });
     return hs_independent_flow(p->session, flow, ps);
 }
 
@@ -125,26 +135,35 @@ static const struct {
 } kinds[] = {
     { { "random-walk", "y = x + step n", { WALK_OPTIONS } }, random_walk },
     { { "mala", "y = x + step score(x) + sqrt(2 step) n", { WALK_OPTIONS } }, mala },
-    { { "hmc", "Hamiltonian Monte Carlo, not trained but tuned",
-        { { "leapfrogs", HS_SPEC_COUNT, "5", "steps of the integrator" }, STEP,
+    { { "hmc",
+        "Hamiltonian Monte Carlo, not trained but tuned",
+        { { "leapfrogs", HS_SPEC_COUNT, "5", "steps of the integrator" },
+          STEP,
           { "scaled", HS_SPEC_FLAG, "no", "mass matrix from the target's standard deviations" } } },
       hmc },
-    { { "multi-scheme", "networks and a flow that can become many schemes: the paper's Eq. 4",
+    { { "multi-scheme",
+        "networks and a flow that can become many schemes: the paper's Eq. 4",
         { { "couplings", HS_SPEC_COUNT, "4", "of the flow" },
           { "coupling_width", HS_SPEC_COUNT, "0", "0: width" },
-          { "coupling_depth", HS_SPEC_COUNT, "0", "0: depth" }, WIDTH, DEPTH,
+          { "coupling_depth", HS_SPEC_COUNT, "0", "0: depth" },
+          WIDTH,
+          DEPTH,
           { "start", HS_SPEC_TEXT, "networks",
             "scheme to begin as: networks, resampling, random-walk, mala, latent" },
           { "step", HS_SPEC_NUMBER, "0", "of that scheme; 0: 2.38 / sqrt(dim)" },
           { "noise", HS_SPEC_NUMBER, "0", "around that scheme; 0: 0.01" } } },
       multi_scheme },
-    { { "position-mixture", "Gaussians with weights that depend on where the chain is",
-        { { "components", HS_SPEC_COUNT, "4", "" }, WIDTH, DEPTH,
+    { { "position-mixture",
+        "Gaussians with weights that depend on where the chain is",
+        { { "components", HS_SPEC_COUNT, "4", "" },
+          WIDTH,
+          DEPTH,
           { "sd", HS_SPEC_NUMBER, "1", "of components, to start with" },
           { "clustered", HS_SPEC_FLAG, "no", "start where draws of the target cluster" },
           { "diagonal", HS_SPEC_FLAG, "no", "no correlations inside of components" } } },
       position_mixture },
-    { { "resampling-flow", "independent draws from a flow",
+    { { "resampling-flow",
+        "independent draws from a flow",
         { { "couplings", HS_SPEC_COUNT, "6", "of the flow" }, WIDTH, DEPTH } },
       resampling_flow },
 };

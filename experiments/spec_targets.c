@@ -3,10 +3,22 @@
 
 #include <hastings/experiments/spec_internal.h>
 
-#define DIM     { "dim", HS_SPEC_COUNT, "2", "number of coordinates" }
-#define SCALE   { "scale", HS_SPEC_NUMBER, "1", "of every coordinate" }
-#define AUGMENT { "augment", HS_SPEC_COUNT, "0", "auxiliary standard normals to append" }
-#define PRIOR   { "prior_sd", HS_SPEC_NUMBER, "10", "standard deviation of each weight's prior" }
+#define DIM                                                                                        \
+    {                                                                                              \
+        "dim", HS_SPEC_COUNT, "2", "number of coordinates"                                         \
+    }
+#define SCALE                                                                                      \
+    {                                                                                              \
+        "scale", HS_SPEC_NUMBER, "1", "of every coordinate"                                        \
+    }
+#define AUGMENT                                                                                    \
+    {                                                                                              \
+        "augment", HS_SPEC_COUNT, "0", "auxiliary standard normals to append"                      \
+    }
+#define PRIOR                                                                                      \
+    {                                                                                              \
+        "prior_sd", HS_SPEC_NUMBER, "10", "standard deviation of each weight's prior"              \
+    }
 
 static hs_target *gaussian(const spec *p)
 {
@@ -43,8 +55,9 @@ static hs_target *uniform(const spec *p)
 
 static hs_target *cross(const spec *p)
 {
-    return hs_target_cross(p->session, &(hs_cross_options){ .radius = spec_number(p, "radius"),
-                                                            .variance = spec_number(p, "variance") });
+    return hs_target_cross(p->session,
+                           &(hs_cross_options){ .radius = spec_number(p, "radius"),
+                                                .variance = spec_number(p, "variance") });
 }
 
 static hs_target *banana(const spec *p)
@@ -68,8 +81,8 @@ static hs_target *posterior(const spec *p, hs_status status, hs_dataset *data,
         hs_session_fail(p->session, status, "%s", message->text);
         return NULL;
     }
-    hs_target *t = hs_target_logistic(p->session, data,
-                                      &(hs_logistic_options){ .prior_sd = spec_number(p, "prior_sd") });
+    hs_target *t = hs_target_logistic(
+        p->session, data, &(hs_logistic_options){ .prior_sd = spec_number(p, "prior_sd") });
     hs_dataset_free(data);
     return t;
 }
@@ -83,35 +96,40 @@ static hs_target *logistic(const spec *p)
                         "target \"logistic\" needs data=NAME of a data set or data=FILE.csv");
         return NULL;
     }
-    const bool is_path = strchr(name, '/') || (strlen(name) > 4 && !strcmp(name + strlen(name) - 4, ".csv"));
+    const bool is_path =
+        strchr(name, '/') || (strlen(name) > 4 && !strcmp(name + strlen(name) - 4, ".csv"));
     snprintf(file, sizeof file, "%s.csv", name);
     if (!is_path && !hs_find_file("data", file, path)) {
-        hs_session_fail(p->session, HS_EIO,
-                        "there is no data set \"%s\" in the program's data folder; give the path of "
-                        "a CSV file of your own as data=FILE.csv, or with --data FILE",
-                        name);
+        hs_session_fail(
+            p->session, HS_EIO,
+            "there is no data set \"%s\" in the program's data folder; give the path of "
+            "a CSV file of your own as data=FILE.csv, or with --data FILE",
+            name);
         return NULL;
     }
     hs_dataset *data = NULL;
     hs_message message = { "" };
-    const hs_status status = hs_dataset_load_csv(
-        &data, is_path ? name : path, &(hs_dataset_options){ .label = spec_text(p, "label") }, &message);
+    const hs_status status =
+        hs_dataset_load_csv(&data, is_path ? name : path,
+                            &(hs_dataset_options){ .label = spec_text(p, "label") }, &message);
     return posterior(p, status, data, &message);
 }
 
 static hs_target *mnist(const spec *p)
 {
-    static const char *const name[] = { "train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz" };
+    static const char *const name[] = { "train-images-idx3-ubyte.gz",
+                                        "train-labels-idx1-ubyte.gz" };
     char path[2][4096];
     for (int i = 0; i < 2; i++) {
         const char *folder = spec_text(p, "folder");
         if (folder)
             snprintf(path[i], sizeof path[i], "%s/%s", folder, name[i]);
         else if (!hs_find_file("data/mnist", name[i], path[i])) {
-            hs_session_fail(p->session, HS_EIO,
-                            "there is no data/mnist/%s; data/get-mnist fetches it, and mnist,folder=FOLDER "
-                            "takes it from elsewhere",
-                            name[i]);
+            hs_session_fail(
+                p->session, HS_EIO,
+                "there is no data/mnist/%s; data/get-mnist fetches it, and mnist,folder=FOLDER "
+                "takes it from elsewhere",
+                name[i]);
             return NULL;
         }
     }
@@ -127,32 +145,56 @@ static const struct {
     hs_spec_entry entry;
     hs_target *(*make)(const spec *p);
 } kinds[] = {
-    { { "gaussian", "independent normals",
-        { DIM, { "sd", HS_SPEC_NUMBER, "1", "standard deviation" }, AUGMENT } }, gaussian },
+    { { "gaussian",
+        "independent normals",
+        { DIM, { "sd", HS_SPEC_NUMBER, "1", "standard deviation" }, AUGMENT } },
+      gaussian },
     { { "laplace", "independent, density exp(-|x| / scale)", { DIM, SCALE, AUGMENT } }, laplace },
     { { "cauchy", "independent Cauchy", { DIM, SCALE, AUGMENT } }, cauchy },
-    { { "student", "independent Student's t",
-        { DIM, { "dof", HS_SPEC_NUMBER, "3", "degrees of freedom" }, SCALE, AUGMENT } }, student },
-    { { "uniform", "the unit cube, with a vanishing share of a normal",
-        { DIM, { "log_odds", HS_SPEC_NUMBER, "100", "of the cube against the normal" },
-          { "pulled", HS_SPEC_FLAG, "no", "gradient outside of the cube times dim: fits published figures" },
-          AUGMENT } }, uniform },
-    { { "cross", "four Gaussians in the plane, in a cross",
+    { { "student",
+        "independent Student's t",
+        { DIM, { "dof", HS_SPEC_NUMBER, "3", "degrees of freedom" }, SCALE, AUGMENT } },
+      student },
+    { { "uniform",
+        "the unit cube, with a vanishing share of a normal",
+        { DIM,
+          { "log_odds", HS_SPEC_NUMBER, "100", "of the cube against the normal" },
+          { "pulled", HS_SPEC_FLAG, "no",
+            "gradient outside of the cube times dim: fits published figures" },
+          AUGMENT } },
+      uniform },
+    { { "cross",
+        "four Gaussians in the plane, in a cross",
         { { "radius", HS_SPEC_NUMBER, "4", "of their centres" },
-          { "variance", HS_SPEC_NUMBER, "0.5", "of each coordinate within one" }, AUGMENT } }, cross },
-    { { "banana", "a bent Gaussian",
-        { DIM, { "sd", HS_SPEC_NUMBER, "10", "of the first coordinate" },
-          { "curvature", HS_SPEC_NUMBER, "0.03", "" }, AUGMENT } }, banana },
-    { { "funnel", "Neal's funnel",
-        { DIM, { "sd", HS_SPEC_NUMBER, "3", "of the first coordinate" }, AUGMENT } }, funnel },
-    { { "logistic", "posterior of a Bayesian logistic regression",
+          { "variance", HS_SPEC_NUMBER, "0.5", "of each coordinate within one" },
+          AUGMENT } },
+      cross },
+    { { "banana",
+        "a bent Gaussian",
+        { DIM,
+          { "sd", HS_SPEC_NUMBER, "10", "of the first coordinate" },
+          { "curvature", HS_SPEC_NUMBER, "0.03", "" },
+          AUGMENT } },
+      banana },
+    { { "funnel",
+        "Neal's funnel",
+        { DIM, { "sd", HS_SPEC_NUMBER, "3", "of the first coordinate" }, AUGMENT } },
+      funnel },
+    { { "logistic",
+        "posterior of a Bayesian logistic regression",
         { { "data", HS_SPEC_TEXT, NULL, "a data set that came with the program, or FILE.csv" },
-          { "label", HS_SPEC_TEXT, NULL, "name of the column of labels; default: the last" }, PRIOR,
-          AUGMENT } }, logistic },
-    { { "mnist", "posterior of the logistic regression of two digits of MNIST",
+          { "label", HS_SPEC_TEXT, NULL, "name of the column of labels; default: the last" },
+          PRIOR,
+          AUGMENT } },
+      logistic },
+    { { "mnist",
+        "posterior of the logistic regression of two digits of MNIST",
         { { "folder", HS_SPEC_TEXT, NULL, "where the files are; default: data/mnist" },
           { "zero", HS_SPEC_COUNT, "5", "the digit that is class 0" },
-          { "one", HS_SPEC_COUNT, "6", "the digit that is class 1" }, PRIOR, AUGMENT } }, mnist },
+          { "one", HS_SPEC_COUNT, "6", "the digit that is class 1" },
+          PRIOR,
+          AUGMENT } },
+      mnist },
 };
 
 const hs_spec_entry *hs_spec_targets(size_t i)

@@ -1,0 +1,206 @@
+/* The paper's figures: what a trained proposal in the plane looks like. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <hastings/autograd/plan.h>
+#include <hastings/experiments/clusters_internal.h>
+#include <hastings/experiments/job_internal.h>
+#include <hastings/tensor/memory.h>
+
+enum { GRID = 121, STARTS = 5 };
+
+static bool wanted(const work *w, const hs_proposal *p, const char *figure)
+{
+    const json_t *figures = json_object_get(w->job->experiment, "figures");
+    for (size_t i = 0; i < json_array_size(figures); i++)
+        if (!strcmp(json_string_value(json_array_get(figures, i)), figure))
+            return hs_proposal_dim(p) == 2 && w->points.n > 0;
+    return false;
+}
+
+/* What the draws of the target cover, and a little more, as squares. */
+static void window(const work *w, double low[2], double high[2])
+{
+    double widest = 0;
+    for (int j = 0; j < 2; j++) {
+        low[j] = INFINITY;
+        high[j] = -INFINITY;
+        for (size_t i = 0; i < w->points.n; i++) {
+            low[j] = fmin(low[j], w->points.x[2 * i + (size_t)j]);
+            high[j] = fmax(high[j], w->points.x[2 * i + (size_t)j]);
+        }
+        widest = fmax(widest, high[j] - low[j]);
+    }
+    for (int j = 0; j < 2; j++) {
+        const double centre = 0.5 * (low[j] + high[j]);
+        low[j] = centre - 0.55 * widest;
+        high[j] = centre + 0.55 * widest;
+    }
+}
+
+/* The grid's points in the session's number type, once for each start: [repeat][GRID * GRID][2]. */
+static void *grid_points(const work *w, const double low[2], const double high[2], size_t repeat)
+{
+    void *grid = hs_alloc_zero(repeat * GRID * GRID * 2, sizeof(double));
+    const bool f32 = hs_session_dtype(w->session) == HS_F32;
+    for (size_t i = 0; grid && i < repeat * GRID * GRID; i++) {
+        const size_t at[2] = { i % GRID, i / GRID % GRID };
+        for (size_t j = 0; j < 2; j++) {
+            const double x = low[j] + (high[j] - low[j]) * (double)at[j] / (GRID - 1);
+            if (f32)
+                ((float *)grid)[2 * i + j] = (float)x;
+            else
+                ((double *)grid)[2 * i + j] = x;
+        }
+    }
+    return grid;
+}
+
+static double value_at(const work *w, const void *values, size_t i)
+{
+    return hs_session_dtype(w->session) == HS_F32 ? (double)((const float *)values)[i]
+                                                  : ((const double *)values)[i];
+}
+
+/* Saves maps [n][GRID][GRID], and describes them in the record. */
+static void keep_maps(work *w, const char *what, const char *ending, double *maps, size_t n,
+                      const double low[2], const double high[2], json_t *about)
+{
+    char path[JOB_PATH], name[JOB_TEXT + 32];
+    hs_message message = { "" };
+    const hs_chains c = { .chains = n, .draws = GRID, .dim = GRID, .x = maps };
+    if (job_path(w, path, "figures", ending)) {
+        const hs_status status = hs_chains_save(&c, path, &message);
+        if (status)
+            hs_session_fail(w->session, status, "%s", message.text);
+    }
+    snprintf(name, sizeof name, "figures/%s%s", w->job->id, ending);
+    json_object_set_new(about, "file", json_string(name));
+    json_object_set_new(about, "x", json_pack("[ff]", low[0], high[0]));
+    json_object_set_new(about, "y", json_pack("[ff]", low[1], high[1]));
+    json_object_set(w->record, what, about);
+}
+
+/* Where the density is drawn from: the target's clusters, and the middle between them. */
+static void start_points(const work *w, void *starts, double x[STARTS][2])
+{
+    double sd[2];
+    find_clusters(&w->points, STARTS - 1, &x[0][0]);
+    hs_points_moments(&w->points, x[STARTS - 1], sd);
+    for (size_t i = 0; i < 2 * STARTS; i++) {
+        if (hs_session_dtype(w->session) == HS_F32)
+            ((float *)starts)[i] = (float)x[i / 2][i % 2];
+        else
+            ((double *)starts)[i] = x[i / 2][i % 2];
+    }
+}
+
+void job_draw_density(work *w, const hs_proposal *p)
+{
+    double low[2], high[2], x[STARTS][2], starts[2 * STARTS];
+    if (!wanted(w, p, "density"))
+        return;
+    window(w, low, high);
+    start_points(w, starts, x);
+    void *grid = grid_points(w, low, high, STARTS);
+    double *maps = hs_alloc_zero(STARTS * GRID * GRID, sizeof *maps);
+    hs_tape *tape = hs_tape_new(hs_session_dtype(w->session));
+    hs_var from = hs_input(tape, "start", HS_START, hs_dims(2));
+    hs_var to = hs_input(tape, "end", HS_ROW, hs_dims(2));
+    hs_var density = hs_exp(hs_proposal_log_density(p, to, from));
+    hs_plan *plan = NULL;
+    hs_status status = hs_plan_new(&plan, &density, 1,
+                                   &(hs_plan_options){ .starts = STARTS,
+                                                       .rows_per_start = GRID * GRID,
+                                                       .threads = w->job->threads });
+    if (!status && grid && maps) {
+        hs_plan_set(plan, from, starts);
+        hs_plan_set(plan, to, grid);
+        status = hs_plan_run(plan, &(hs_run){ .seed = w->job->seed });
+    }
+    if (status || !grid || !maps) {
+        hs_session_fail(w->session, status ? status : HS_ENOMEM, "density figure: %s",
+                        hs_tape_error(tape));
+    } else {
+        json_t *about = json_object(), *list = json_array();
+        for (size_t i = 0; i < STARTS * GRID * GRID; i++)
+            maps[i] = value_at(w, hs_plan_get(plan, density), i);
+        for (size_t i = 0; i < STARTS; i++)
+            json_array_append_new(list, json_pack("[ff]", x[i][0], x[i][1]));
+        json_object_set_new(about, "starts", list);
+        keep_maps(w, "density", "-density.npy", maps, STARTS, low, high, about);
+        json_decref(about);
+    }
+    hs_plan_free(plan);
+    hs_tape_free(tape);
+    hs_free(grid);
+    hs_free(maps);
+}
+
+/* Means and covariances of a position-dependent mixture, from its parameters: D L (D L)^T, D the
+ * diagonal of sds, and L with ones on its diagonal. */
+static json_t *components(hs_params *ps, size_t n)
+{
+    json_t *list = json_array();
+    for (size_t k = 0; k < n; k++) {
+        char name[32];
+        double mean[2] = { 0 }, log_sd[2] = { 0 }, shear[4] = { 0 };
+        snprintf(name, sizeof name, "mean.%zu", k);
+        hs_param_get(hs_params_find(ps, name), mean);
+        snprintf(name, sizeof name, "log_sd.%zu", k);
+        hs_param_get(hs_params_find(ps, name), log_sd);
+        snprintf(name, sizeof name, "shear.%zu", k);
+        const hs_param lower = hs_params_find(ps, name);
+        if (lower.index >= 0)
+            hs_param_get(lower, shear);
+        const double a = exp(log_sd[0]), b = exp(log_sd[1]), l = shear[2];
+        json_array_append_new(list, json_pack("{s[ff]s[[ff][ff]]}", "mean", mean[0], mean[1],
+                                              "covariance", a * a, a * b * l, a * b * l,
+                                              b * b * (1 + l * l)));
+    }
+    return list;
+}
+
+void job_draw_weights(work *w, const hs_proposal *p)
+{
+    const size_t n = hs_proposal_ways(p);
+    double low[2], high[2];
+    if (!wanted(w, p, "weights") || hs_params_find(hs_proposal_params(p), "mean.0").index < 0)
+        return;
+    window(w, low, high);
+    void *grid = grid_points(w, low, high, 1);
+    double *maps = hs_alloc_zero(n * GRID * GRID, sizeof *maps);
+    hs_tape *tape = hs_tape_new(hs_session_dtype(w->session));
+    hs_var at = hs_input(tape, "position", HS_ROW, hs_dims(2));
+    hs_var noise = hs_normal(tape, HS_ROW, hs_dims(hs_proposal_normals(p)), 0);
+    hs_move moves[HS_MAX_WAYS];
+    hs_var weight[HS_MAX_WAYS];
+    hs_proposal_moves(p, at, noise, moves);
+    for (size_t k = 0; k < n; k++)
+        weight[k] = moves[k].weight;
+    hs_plan *plan = NULL;
+    hs_status status = hs_plan_new(
+        &plan, weight, n,
+        &(hs_plan_options){ .rows_per_start = GRID * GRID, .threads = w->job->threads });
+    if (!status && grid && maps) {
+        hs_plan_set(plan, at, grid);
+        status = hs_plan_run(plan, &(hs_run){ .seed = w->job->seed });
+    }
+    if (status || !grid || !maps) {
+        hs_session_fail(w->session, status ? status : HS_ENOMEM, "weights figure: %s",
+                        hs_tape_error(tape));
+    } else {
+        json_t *about = json_object();
+        for (size_t k = 0; k < n; k++)
+            for (size_t i = 0; i < GRID * GRID; i++)
+                maps[k * GRID * GRID + i] = value_at(w, hs_plan_get(plan, weight[k]), i);
+        json_object_set_new(about, "components", components(hs_proposal_params(p), n));
+        keep_maps(w, "weights", "-weights.npy", maps, n, low, high, about);
+        json_decref(about);
+    }
+    hs_plan_free(plan);
+    hs_tape_free(tape);
+    hs_free(grid);
+    hs_free(maps);
+}

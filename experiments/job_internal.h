@@ -1,0 +1,71 @@
+/* One job: a cell of an experiment, once. */
+#ifndef HASTINGS_EXPERIMENTS_JOB_INTERNAL_H
+#define HASTINGS_EXPERIMENTS_JOB_INTERNAL_H
+
+#include <hastings/experiments/experiment_internal.h>
+#include <hastings/experiments/points.h>
+#include <hastings/mcmc/proposal.h>
+#include <hastings/mcmc/restart.h>
+
+enum { JOB_TEXT = 192, JOB_PATH = 4096 };
+
+/* What a job is. */
+typedef struct {
+    const json_t *experiment, *kase, *row;
+    const char *target, *proposal;   /* as text; proposal may be NULL */
+    const char *objective, *sampler; /* one of them is NULL */
+    settings set;
+    size_t replication; /* from 1 */
+    uint64_t seed;
+    char id[JOB_TEXT], label[JOB_TEXT];
+
+    const char *out; /* folder of the run */
+    int threads;
+    bool stan_csv;
+    const hs_points *reference; /* stands for draws of the target; NULL: it can be drawn from */
+    bool first_of_cell;         /* whose figures are drawn */
+
+    hs_progress_function progress; /* returns false when the run is to stop */
+    void *context;
+} job;
+
+/* What a job works with while it runs. */
+typedef struct {
+    const job *job;
+    hs_session *session;
+    hs_target *target;
+    hs_points points; /* draws of the target: the reference's, or exact ones that are owned */
+    json_t *record;   /* for result.json */
+    bool stopped;     /* by the watcher: what there is, is partial */
+} work;
+
+/* Runs a job, and returns its record, which the caller owns; NULL without memory. */
+json_t *job_run(const job *j);
+
+/* The sampler's part: the proposal of an objective, trained; HMC, tuned; or one whose step was solved
+ * for. NULL if the session failed, or if it was stopped before there was one. */
+hs_proposal *job_train(work *w);
+hs_proposal *job_tune_hmc(work *w);
+hs_proposal *job_solve_step(work *w, double acceptance);
+hs_proposal *job_best_step(work *w);
+void job_fit(work *w);
+
+/* The proposal's parameter "step", if it is one number. */
+bool job_single_step(const hs_proposal *p, hs_param *step);
+
+/* Means over proposals from independent start points. */
+bool job_evaluate(work *w, const hs_proposal *p, const hs_objective *o, size_t proposals,
+                  uint64_t seed, hs_evaluation *e);
+
+/* Figures of densities and weights, if the experiment asks for them. */
+void job_draw_density(work *w, const hs_proposal *p);
+void job_draw_weights(work *w, const hs_proposal *p);
+
+/* Numbers that may not be finite, as JSON: null. */
+json_t *json_number(double x);
+void put_number(json_t *object, const char *key, double x);
+
+/* A path in the run's folder; false if it is too long, which fails the session. */
+bool job_path(const work *w, char path[JOB_PATH], const char *folder, const char *ending);
+
+#endif

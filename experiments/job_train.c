@@ -1,0 +1,267 @@
+/* How jobs come to the proposal that they sample with. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <hastings/experiments/job_internal.h>
+#include <hastings/experiments/spec.h>
+#include <hastings/mcmc/tune.h>
+#include <hastings/objectives/fit.h>
+#include <hastings/objectives/objectives.h>
+#include <hastings/tensor/memory.h>
+
+static hs_proposal *make_proposal(hs_session *s, uint64_t replica, void *context)
+{
+    const work *w = context;
+    return hs_spec_proposal(s, w->target, w->job->proposal, replica, w->points.x, w->points.n);
+}
+
+/* ---- Training --------------------------------------------------------------------------------- */
+
+static json_t *curve_of(const hs_training *t)
+{
+    enum { MOST = 64 }; /* enough for a picture; there may be hundreds of jobs */
+    json_t *step = json_array(), *loss = json_array(), *alpha = json_array();
+    const size_t each = (t->points + MOST - 1) / MOST;
+    for (size_t i = 0; i + each <= t->points; i += each) {
+        double l = 0, a = 0;
+        for (size_t k = i; k < i + each; k++) {
+            l += t->curve_loss[k] / (double)each;
+            a += t->curve_alpha[k] / (double)each;
+        }
+        json_array_append_new(step, json_number(t->curve_step[i + each - 1]));
+        json_array_append_new(loss, json_number(l));
+        json_array_append_new(alpha, json_number(a));
+    }
+    return json_pack("{sososo}", "step", step, "loss", loss, "alpha", alpha);
+}
+
+static void record_training(work *w, const hs_objective *o, const hs_restarts *r)
+{
+    const hs_training *t = &r->training;
+    char text[HS_OBJECTIVE_TEXT];
+    json_t *training = json_object(), *tries = json_array();
+    json_object_set_new(training, "objective", json_string(hs_objective_text(o, text)));
+    json_object_set_new(training, "steps", json_integer((json_int_t)t->steps));
+    put_number(training, "seconds", t->seconds);
+    put_number(training, "loss", t->loss);
+    put_number(training, "alpha", t->alpha);
+    put_number(training, "adapted", o->adapt ? t->adapted : (double)NAN);
+    json_object_set_new(training, "rolled_back", json_integer((json_int_t)t->rolled_back));
+    json_object_set_new(training, "curve", curve_of(t));
+    for (size_t i = 0; i < r->tries; i++) {
+        json_t *one = json_object();
+        put_number(one, "loss", r->loss[i]);
+        put_number(one, "loss_error", r->loss_error[i]);
+        put_number(one, "alpha", r->alpha[i]);
+        json_array_append_new(tries, one);
+    }
+    json_object_set_new(training, "tries", tries);
+    json_object_set_new(training, "best", json_integer((json_int_t)r->best));
+    json_object_set_new(w->record, "training", training);
+    put_number(json_object_get(w->record, "figures"), "gradients_per_second",
+               t->seconds > 0 ? (double)t->steps / t->seconds : (double)NAN);
+}
+
+hs_proposal *job_train(work *w)
+{
+    const job *j = w->job;
+    const settings *o = &j->set;
+    hs_objective objective;
+    char error[256], checkpoint[JOB_PATH];
+    if (hs_objective_parse(j->objective, &objective, error, sizeof error)) {
+        hs_session_fail(w->session, HS_EINVAL, "%s", error);
+        return NULL;
+    }
+    if (!j->proposal) {
+        hs_session_fail(w->session, HS_EINVAL, "there is no proposal to train");
+        return NULL;
+    }
+    if (!job_path(w, checkpoint, "work", ".training"))
+        return NULL;
+    hs_restarts r;
+    hs_proposal *best =
+        hs_train_restarts(w->session, w->target, make_proposal, w, o->restarts,
+                          &(hs_train_options){ .objective = objective,
+                                               .starts = o->starts,
+                                               .proposals = o->proposals,
+                                               .steps = o->steps,
+                                               .schedule = { .rate = o->rate },
+                                               .seed = j->seed,
+                                               .points = j->reference ? w->points.x : NULL,
+                                               .n_points = j->reference ? w->points.n : 0,
+                                               .online = o->online,
+                                               .roll_backs = 20,
+                                               .progress = j->progress,
+                                               .context = j->context,
+                                               .checkpoint = checkpoint,
+                                               .checkpoint_every = o->steps / 20 + 1 },
+                          &r);
+    if (!best)
+        return NULL;
+    w->stopped = r.training.stopped || r.tries < o->restarts;
+    record_training(w, &objective, &r);
+    return best;
+}
+
+/* ---- Samplers to compare with ----------------------------------------------------------------- */
+
+hs_proposal *job_tune_hmc(work *w)
+{
+    const job *j = w->job;
+    enum { CHAINS = 50 };
+    hs_proposal *hmc = hs_hmc(w->session, w->target, NULL);
+    double *starts = hs_alloc_zero(CHAINS * w->points.dim + 1, sizeof *starts);
+    for (size_t i = 0; starts && i < CHAINS && w->points.n; i++)
+        memcpy(starts + i * w->points.dim, w->points.x + (i * w->points.n / CHAINS) * w->points.dim,
+               w->points.dim * sizeof *starts);
+    hs_tune(w->session, w->target, hmc,
+            &(hs_tune_options){ .chains = CHAINS,
+                                .steps = j->set.reference_warmup,
+                                .acceptance = j->set.reference_acceptance,
+                                .points = w->points.n ? starts : NULL,
+                                .seed = j->seed + 400,
+                                .progress = j->progress,
+                                .context = j->context },
+            NULL);
+    hs_free(starts);
+    return hs_session_status(w->session) ? NULL : hmc;
+}
+
+bool job_single_step(const hs_proposal *p, hs_param *step)
+{
+    hs_params *ps = hs_proposal_params(p);
+    *step = ps ? hs_params_find(ps, "step") : (hs_param){ .index = -1 };
+    const hs_shape shape = hs_param_shape(*step);
+    return step->index >= 0 && hs_shape_count(&shape) == 1;
+}
+
+/* A step, and what it leads to, always with the same draws. */
+static bool try_step(work *w, hs_proposal *p, double log_step, hs_evaluation *e)
+{
+    const hs_objective msjd = hs_msjd();
+    hs_param step;
+    const hs_progress now = { .what = "solve", .loss = (double)NAN, .alpha = (double)NAN };
+    if (!job_single_step(p, &step)) {
+        hs_session_fail(w->session, HS_EINVAL, "proposal \"%s\" has no single step to solve for",
+                        w->job->proposal);
+        return false;
+    }
+    if (w->job->progress && !w->job->progress(&now, w->job->context)) {
+        w->stopped = true;
+        return false;
+    }
+    hs_param_set(step, &(double){ exp(log_step) });
+    return job_evaluate(w, p, &msjd, w->job->set.evaluations ? w->job->set.evaluations : 25000,
+                        w->job->seed + 600, e);
+}
+
+static bool start_step(work *w, hs_proposal **p, double *log_step)
+{
+    *p = w->job->proposal ? make_proposal(w->session, 0, w) : NULL;
+    if (!*p) {
+        hs_session_fail(w->session, HS_EINVAL, "there is no proposal whose step could be found");
+        return false;
+    }
+    hs_param step;
+    double value = 1;
+    if (job_single_step(*p, &step))
+        hs_param_get(step, &value);
+    *log_step = log(value);
+    return true;
+}
+
+/* Acceptance falls as the step grows: a bracket, then false position (Illinois). */
+hs_proposal *job_solve_step(work *w, double acceptance)
+{
+    hs_proposal *p;
+    hs_evaluation e;
+    double at[2], off[2];
+    if (!start_step(w, &p, &at[0]) || !try_step(w, p, at[0], &e))
+        return NULL;
+    off[0] = e.alpha - acceptance;
+    for (int i = 0; i < 60; i++) {
+        at[1] = at[0] + (off[0] > 0 ? 0.5 : -0.5);
+        if (!try_step(w, p, at[1], &e))
+            return NULL;
+        off[1] = e.alpha - acceptance;
+        if (off[0] * off[1] <= 0)
+            break;
+        at[0] = at[1];
+        off[0] = off[1];
+    }
+    for (int i = 0; i < 30 && fabs(off[1]) > 1e-5 && fabs(at[1] - at[0]) > 1e-7; i++) {
+        const double next = at[1] - off[1] * (at[1] - at[0]) / (off[1] - off[0]);
+        if (!isfinite(next) || !try_step(w, p, next, &e))
+            return NULL;
+        const double found = e.alpha - acceptance;
+        if (found * off[1] < 0) {
+            at[0] = at[1];
+            off[0] = off[1];
+        } else {
+            off[0] /= 2;
+        }
+        at[1] = next;
+        off[1] = found;
+    }
+    return p;
+}
+
+/* The largest MSJD by a parabola through values near the maximum, as the paper found it where
+ * gradients cannot: each round centres on the last one's, and is narrower. */
+hs_proposal *job_best_step(work *w)
+{
+    enum { HALF = 3 };
+    hs_proposal *p;
+    hs_evaluation e;
+    double centre, width = 0.3;
+    if (!start_step(w, &p, &centre))
+        return NULL;
+    for (int round = 0; round < 3; round++) {
+        /* Least squares of a + b k + c k^2 over k = -HALF .. HALF, which is symmetric. */
+        double n = 2 * HALF + 1, s2 = 0, s4 = 0, y0 = 0, y1 = 0, y2 = 0;
+        for (int k = -HALF; k <= HALF; k++) {
+            if (!try_step(w, p, centre + width * k, &e))
+                return NULL;
+            const double x = k, y = e.jump;
+            s2 += x * x;
+            s4 += x * x * x * x;
+            y0 += y;
+            y1 += x * y;
+            y2 += x * x * y;
+        }
+        const double b = y1 / s2, c = (n * y2 - s2 * y0) / (n * s4 - s2 * s2);
+        const double move = c < 0 ? -b / (2 * c) : (b > 0 ? HALF : -HALF);
+        centre += width * fmax(-HALF, fmin(HALF, move));
+        width = c < 0 && fabs(move) < HALF ? width * 0.7 : width;
+    }
+    return try_step(w, p, centre, &e) ? p : NULL;
+}
+
+/* ---- Fits of Ab Initio's coefficient ---------------------------------------------------------- */
+
+void job_fit(work *w)
+{
+    const job *j = w->job;
+    const size_t dim = hs_target_dim(w->target);
+    const hs_reference both[] = { hs_reference_walk(w->session, dim),
+                                  hs_reference_mala(w->session, dim) };
+    const hs_fit_options options = { .sampling = { .rows = j->set.evaluations, .seed = j->seed } };
+    json_t *figures = json_object_get(w->record, "figures");
+    const char *of = j->proposal ? j->proposal : "";
+    hs_fit fit;
+    hs_status status = HS_EINVAL;
+    if (!strcmp(of, "walk"))
+        status = hs_fit_newton(&both[0], NULL, &options, &fit);
+    else if (!strcmp(of, "mala"))
+        status = hs_fit_newton(&both[1], NULL, &options, &fit);
+    else if (!strcmp(of, "both")) /* between the two, as the paper did */
+        status = hs_fit_linear(both, 2, 0.18, 0.255, NULL, &options, &fit);
+    else
+        hs_session_fail(w->session, status, "a fit is of walk, mala or both, not of \"%s\"", of);
+    if (status)
+        return;
+    put_number(figures, "coefficient", fit.coefficient[0]);
+    put_number(figures, "coefficient_error", fit.error[0]);
+    put_number(figures, "acceptance", fit.acceptance[0]);
+}
