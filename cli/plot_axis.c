@@ -84,7 +84,9 @@ static void add_tick(plot_axis *axis, double value, bool minor, plot_number labe
             (plot_tick){ .value = value, .minor = minor, .label = label };
 }
 
-static void linear_ticks(plot_axis *axis, double most)
+/* Ticks at multiples of 1, 2 or 5 times a power of ten. An end that may move goes to the tick that
+ * it nearly reaches: 19 968 steps to 20k. */
+static void linear_ticks(plot_axis *axis, double most, bool movable)
 {
     const double raw = (axis->hi - axis->lo) / most;
     int e = (int)floor(log10(raw));
@@ -92,6 +94,9 @@ static void linear_ticks(plot_axis *axis, double most)
     const int factor = m <= 1 ? 1 : m <= 2 ? 2 : m <= 5 ? 5 : 10;
     const double step = factor * pow(10, e);
     e += factor == 10;
+    const double next = ceil(axis->hi / step) * step;
+    if (movable && next - axis->hi < 0.03 * (axis->hi - axis->lo))
+        axis->hi = next;
     const double bound = fmax(fabs(axis->lo), fabs(axis->hi));
     const int exponent = (int)floor(log10(bound) + 1e-9);
     const double end = floor(axis->hi / step + 1e-9);
@@ -113,8 +118,8 @@ static plot_number log_label(int factor, int e, bool plain)
 static void log_ticks(plot_axis *axis, double most)
 {
     const double decades = log10(axis->hi) - log10(axis->lo);
-    if (decades < 0.7 && most >= 2) { /* 1, 2, 5 would be too few */
-        linear_ticks(axis, most);
+    if (decades < 1) { /* 1, 2, 5 would be too few */
+        linear_ticks(axis, most, false);
         return;
     }
     const int first = (int)floor(log10(axis->lo) + 1e-9), last = (int)ceil(log10(axis->hi) - 1e-9);
@@ -129,7 +134,7 @@ static void log_ticks(plot_axis *axis, double most)
         }
 }
 
-void plot_axis_init(plot_axis *axis, const plot_range *range, const double *fixed, double pad,
+void plot_axis_init(plot_axis *axis, const plot_range *range, const double *fixed, plot_pad pad,
                     double most)
 {
     *axis = (plot_axis){ .log = range->log, .lo = range->log ? 0.1 : 0, .hi = 1, .empty = true };
@@ -145,19 +150,19 @@ void plot_axis_init(plot_axis *axis, const plot_range *range, const double *fixe
     }
     spread(&axis->lo, &axis->hi, axis->log);
     if (!held && axis->log) {
-        const double factor = exp(pad * (log(axis->hi) - log(axis->lo)));
-        axis->lo = fmax(axis->lo / factor, smallest);
-        axis->hi = fmin(axis->hi * factor, largest);
+        const double length = log(axis->hi) - log(axis->lo);
+        axis->lo = fmax(axis->lo * exp(-pad.low * length), smallest);
+        axis->hi = fmin(axis->hi * exp(pad.high * length), largest);
     } else if (!held) {
-        const double wider = pad * (axis->hi - axis->lo);
-        axis->lo -= wider;
-        axis->hi += wider;
+        const double length = axis->hi - axis->lo;
+        axis->lo -= pad.low * length;
+        axis->hi += pad.high * length;
     }
     most = fmin(fmax(most, 2), 12);
     if (axis->log)
         log_ticks(axis, most);
     else
-        linear_ticks(axis, most);
+        linear_ticks(axis, most, !held && pad.high == 0);
 }
 
 double plot_axis_at(const plot_axis *axis, double value)

@@ -56,15 +56,21 @@ static void show_key(cairo_t *cr, double x, double y, const plot_key *key)
         cairo_set_dash(cr, NULL, 0, 0);
         break;
     case PLOT_KEY_DOT:
-        cairo_arc(cr, x + 12, y, 4, 0, 2 * acos(-1));
+        cairo_arc(cr, x + 4, y, 4, 0, 2 * acos(-1));
         cairo_fill(cr);
         break;
     case PLOT_KEY_BAR:
     case PLOT_KEY_BAND:
-        cairo_rectangle(cr, x + 4, y - 5, 14, 10);
+        cairo_rectangle(cr, x, y - 5, 14, 10);
         cairo_fill(cr);
         break;
     }
+}
+
+/* From the left end of a key to its text. */
+static double key_width(plot_shape shape)
+{
+    return shape == PLOT_KEY_DOT ? 13 : shape == PLOT_KEY_BAR || shape == PLOT_KEY_BAND ? 20 : 24;
 }
 
 double plot_head(cairo_t *cr, double width, const char *title, const plot_key *keys, size_t count)
@@ -72,12 +78,13 @@ double plot_head(cairo_t *cr, double width, const char *title, const plot_key *k
     double y = PLOT_MARGIN - 4;
     if (title && *title)
         y = head_title(cr, width, y, title);
-    const double height = plot_font_select(cr, PLOT_TICK) + 3, swatch = 24, gap = 18;
+    const double height = plot_font_select(cr, PLOT_TICK) + 3, gap = 18;
     double x = PLOT_MARGIN;
     bool any = false;
     for (size_t i = 0; i < count; i++) {
         if (!keys[i].label || !*keys[i].label)
             continue;
+        const double swatch = key_width(keys[i].shape);
         char fitted[PLOT_TEXT];
         plot_text_fit(cr, keys[i].label, width - 2 * PLOT_MARGIN - swatch, fitted);
         const double length = swatch + plot_text_width(cr, fitted);
@@ -170,15 +177,21 @@ void plot_no_data(cairo_t *cr, const plot_box *box)
                    "No data");
 }
 
-void plot_note(cairo_t *cr, double width, double height, size_t hidden, bool log)
+double plot_note_height(const plot_range *range)
 {
+    return range->hidden > 0 ? 16 : 0;
+}
+
+void plot_note(cairo_t *cr, double width, double height, const plot_range *range)
+{
+    const size_t hidden = range->hidden;
     if (hidden == 0)
         return;
     char text[PLOT_TEXT], fitted[PLOT_TEXT];
     snprintf(text, sizeof text, "%zu value%s not shown: not finite%s", hidden,
-             hidden == 1 ? "" : "s", log ? ", or not positive on a logarithmic axis" : "");
+             hidden == 1 ? "" : "s", range->log ? ", or not positive on a logarithmic axis" : "");
     plot_font_select(cr, PLOT_SMALL);
     plot_set(cr, plot_muted, 1);
     plot_text_fit(cr, text, width - 2 * PLOT_MARGIN, fitted);
-    plot_text_show(cr, width - PLOT_MARGIN, height - 8, 1, fitted);
+    plot_text_show(cr, width - PLOT_MARGIN, height - 9, 1, fitted);
 }

@@ -79,9 +79,14 @@ typedef struct {
 bool plot_shown(double value, bool log);
 void plot_range_add(plot_range *range, double value);
 
-/* An axis for a range, widened on each side by a share of its length, with at most about `most`
- * labels. Fixed ends, if they differ, take the place of the range. */
-void plot_axis_init(plot_axis *axis, const plot_range *range, const double *fixed, double pad,
+/* Shares of its length by which a range becomes longer at its ends. */
+typedef struct {
+    double low, high;
+} plot_pad;
+
+/* An axis for a range with at most about `most` labels. Fixed ends, if they differ, take the place
+ * of the range. */
+void plot_axis_init(plot_axis *axis, const plot_range *range, const double *fixed, plot_pad pad,
                     double most);
 double plot_axis_at(const plot_axis *axis, double value);
 
@@ -108,7 +113,7 @@ typedef struct {
     plot_shape shape;
 } plot_key;
 
-enum { PLOT_MARGIN = 18, PLOT_FOOT = 44, PLOT_NOTE = 16 };
+enum { PLOT_MARGIN = 18, PLOT_FOOT = 50 };
 
 /* Title and legend. Returns the y below them. Used to measure also, as drawing does no harm. */
 double plot_head(cairo_t *cr, double width, const char *title, const plot_key *keys, size_t count);
@@ -123,8 +128,9 @@ double plot_frame_left(cairo_t *cr, const plot_axis *axis, const char *label);
 /* "No data", in the middle. */
 void plot_no_data(cairo_t *cr, const plot_box *box);
 
-/* A line at the bottom that says how many values are missing, if any are. */
-void plot_note(cairo_t *cr, double width, double height, size_t hidden, bool log);
+/* A line at the bottom that says how many values are missing, if any are; and its height. */
+void plot_note(cairo_t *cr, double width, double height, const plot_range *range);
+double plot_note_height(const plot_range *range);
 
 /* ---- plot_svg.c ------------------------------------------------------------------------------ */
 

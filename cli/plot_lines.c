@@ -82,7 +82,9 @@ static double suitable_height(cairo_t *cr, const void *data, double width)
     const plot_lines *lines = data;
     plot_key keys[KEYS];
     const double head = plot_head(cr, width, lines->figure.title, keys, make_keys(lines, keys));
-    return head + fmin(fmax(0.36 * width, 170), 420) + PLOT_FOOT + PLOT_NOTE;
+    plot_range x = { .log = lines->figure.x_log }, y = { .log = lines->figure.y_log };
+    find_ranges(lines, &x, &y);
+    return head + fmin(fmax(0.36 * width, 190), 420) + PLOT_FOOT + plot_note_height(&y);
 }
 
 /* A line breaks where values are missing; with more points than vertices it goes through the smallest
@@ -182,9 +184,11 @@ static void draw(cairo_t *cr, const void *data, double width, double height)
     find_ranges(lines, &x, &y);
     plot_key keys[KEYS];
     c.box.top = plot_head(cr, width, f->title, keys, make_keys(lines, keys));
-    c.box.bottom = height - PLOT_FOOT - PLOT_NOTE;
-    plot_axis_init(&c.x, &x, f->x_range, 0, width / 85);
-    plot_axis_init(&c.y, &y, f->y_range, 0.05, (c.box.bottom - c.box.top) / 45);
+    c.box.bottom = height - PLOT_FOOT - plot_note_height(&y);
+    if (!x.log && x.lo > 0 && x.lo < 0.1 * x.hi)
+        x.lo = 0; /* steps and draws count from there */
+    plot_axis_init(&c.x, &x, f->x_range, (plot_pad){ 0, 0 }, width / 75);
+    plot_axis_init(&c.y, &y, f->y_range, (plot_pad){ 0.05, 0.05 }, (c.box.bottom - c.box.top) / 45);
     c.box.left = plot_frame_left(cr, &c.y, f->y_label);
     c.box.right = width - PLOT_MARGIN - 6;
     c.x.from = c.box.left;
@@ -207,7 +211,8 @@ static void draw(cairo_t *cr, const void *data, double width, double height)
     cairo_restore(cr);
     if (!y.any)
         plot_no_data(cr, &c.box);
-    plot_note(cr, width, height, y.hidden, f->x_log || f->y_log);
+    y.log = f->x_log || f->y_log;
+    plot_note(cr, width, height, &y);
 }
 
 hs_status plot_check_series(const hs_series *series, size_t count, const char *function,

@@ -7,7 +7,7 @@
 
 #include <hastings/mcmc/message_internal.h>
 
-enum { MOST_PANELS = 100, MOST_CELLS = 4096, GAP = 12, WIDEST = 330, NARROWEST = 150, BAR = 84 };
+enum { MOST_PANELS = 100, MOST_CELLS = 4096, GAP = 12, WIDEST = 300, NARROWEST = 130, BAR = 84 };
 
 /* Where things are: panels in rows and columns. */
 typedef struct {
@@ -17,6 +17,7 @@ typedef struct {
     double right, below; /* from one panel to the next */
     double title;        /* above each panel */
     bool bar;            /* a colour bar on the right */
+    plot_range hidden;   /* cells that are not finite */
     plot_axis x, y;
 } map_layout;
 
@@ -31,12 +32,12 @@ static bool has_titles(const hs_maps_figure *f)
 /* As many columns as fit, but rather fewer if that leaves fewer places empty. */
 static size_t choose_columns(const hs_maps_figure *f, double room)
 {
-    if (f->columns > 0)
-        return f->columns < f->panels_count ? f->columns : f->panels_count;
-    size_t most = (size_t)fmax(1, floor((room + GAP) / (NARROWEST + GAP))), best = 1;
-    if (most >= f->panels_count)
-        return f->panels_count ? f->panels_count : 1;
-    size_t least = SIZE_MAX;
+    const double narrowest = f->columns > 0 ? NARROWEST / 3.0 : NARROWEST;
+    const size_t most = (size_t)fmax(1, floor((room + GAP) / (narrowest + GAP)));
+    const size_t wanted = f->columns > 0 ? f->columns : f->panels_count;
+    if (f->columns > 0 || wanted <= most)
+        return wanted < 1 ? 1 : wanted < most ? wanted : most;
+    size_t best = 1, least = SIZE_MAX;
     for (size_t c = most; c > most / 2; c--) {
         const size_t empty = (c - f->panels_count % c) % c;
         if (empty < least) {
@@ -55,9 +56,12 @@ static double make_layout(cairo_t *cr, const hs_maps_figure *f, double width, do
     *m = (map_layout){ .top = plot_head(cr, width, f->title, NULL, 0),
                        .title = has_titles(f) ? 20 : 0,
                        .bar = f->range[0] < f->range[1] };
+    for (size_t k = 0; k < f->panels_count; k++)
+        for (size_t i = 0; i < f->nx * f->ny; i++)
+            m->hidden.hidden += isfinite(f->panels[k].values[i]) ? 0 : 1;
     const plot_range none = { .any = false };
-    plot_axis_init(&m->x, &none, f->x, 0, 4);
-    plot_axis_init(&m->y, &none, f->y, 0, 4);
+    plot_axis_init(&m->x, &none, f->x, (plot_pad){ 0, 0 }, 4);
+    plot_axis_init(&m->y, &none, f->y, (plot_pad){ 0, 0 }, 4);
     m->left = plot_frame_left(cr, &m->y, f->y_label);
     const double room = width - PLOT_MARGIN - m->left - (m->bar ? BAR : 0);
     m->columns = choose_columns(f, room);
@@ -65,17 +69,17 @@ static double make_layout(cairo_t *cr, const hs_maps_figure *f, double width, do
     const double aspect = fmin(fmax((f->y[1] - f->y[0]) / (f->x[1] - f->x[0]), 0.4), 2.5);
     m->wide = fmin((room - GAP * (double)(m->columns - 1)) / (double)m->columns, WIDEST);
     const double foot = labelled_x ? PLOT_FOOT : PLOT_FOOT - 18;
+    const double around =
+        m->top + foot + plot_note_height(&m->hidden) + (m->title + GAP) * (double)m->rows - GAP;
     if (height > 0) {
-        const double high =
-            (height - m->top - foot - PLOT_NOTE - (m->title + GAP) * (double)m->rows) /
-            (double)m->rows;
+        const double high = (height - around) / (double)m->rows;
         m->wide = fmin(m->wide, high / aspect);
     }
     m->wide = floor(m->wide);
     m->high = floor(aspect * m->wide);
     m->right = m->wide + GAP;
     m->below = m->high + m->title + GAP;
-    return m->top + m->below * (double)m->rows - GAP + foot + PLOT_NOTE;
+    return around + m->high * (double)m->rows;
 }
 
 static double suitable_height(cairo_t *cr, const void *data, double width)
@@ -96,9 +100,8 @@ static double share_of(const hs_maps_figure *f, double value, double lo, double 
     return f->root ? sqrt(share) : share;
 }
 
-/* One pixel for a cell, the top row first. What is not finite is grey, and counted. */
-static cairo_surface_t *make_image(const hs_maps_figure *f, const hs_map_panel *panel,
-                                   size_t *hidden)
+/* One pixel for a cell, the top row first. What is not finite is grey. */
+static cairo_surface_t *make_image(const hs_maps_figure *f, const hs_map_panel *panel)
 {
     double lo = f->range[0], hi = f->range[1];
     if (!(lo < hi)) {
@@ -117,7 +120,6 @@ static cairo_surface_t *make_image(const hs_maps_figure *f, const hs_map_panel *
         uint32_t *row = (uint32_t *)(void *)(pixels + (f->ny - 1 - j) * stride);
         for (size_t i = 0; i < f->nx; i++) {
             const double value = panel->values[j * f->nx + i];
-            *hidden += isfinite(value) ? 0 : 1;
             row[i] =
                 isfinite(value) ? pixel_of(plot_viridis(share_of(f, value, lo, hi))) : 0xD3D6DB;
         }
@@ -225,8 +227,7 @@ static void draw_scales(cairo_t *cr, const map_layout *m, const plot_box *box, b
     cairo_stroke(cr);
 }
 
-static void draw_panel(cairo_t *cr, const hs_maps_figure *f, map_layout *m, size_t k,
-                       size_t *hidden)
+static void draw_panel(cairo_t *cr, const hs_maps_figure *f, map_layout *m, size_t k)
 {
     const hs_map_panel *panel = &f->panels[k];
     const size_t row = k / m->columns, column = k % m->columns;
@@ -240,7 +241,7 @@ static void draw_panel(cairo_t *cr, const hs_maps_figure *f, map_layout *m, size
     m->x.to = box.right;
     m->y.from = box.bottom;
     m->y.to = box.top;
-    cairo_surface_t *image = make_image(f, panel, hidden);
+    cairo_surface_t *image = make_image(f, panel);
     draw_image(cr, image, f, &box);
     cairo_surface_destroy(image);
     draw_marks(cr, m, panel, &box);
@@ -284,7 +285,7 @@ static void draw_bar(cairo_t *cr, const hs_maps_figure *f, const map_layout *m, 
     cairo_pattern_destroy(colours);
     const plot_range range = { .any = true, .lo = f->range[0], .hi = f->range[1] };
     plot_axis axis;
-    plot_axis_init(&axis, &range, f->range, 0, (end - top) / 45);
+    plot_axis_init(&axis, &range, f->range, (plot_pad){ 0, 0 }, (end - top) / 45);
     axis.from = end;
     axis.to = top;
     plot_font_select(cr, PLOT_TICK);
@@ -312,18 +313,17 @@ static void draw(cairo_t *cr, const void *data, double width, double height)
     map_layout m;
     make_layout(cr, f, width, height, &m);
     const double bottom = m.top + m.below * (double)m.rows - GAP;
-    size_t hidden = 0;
     if (m.wide < 20 || m.high < 20)
         return; /* no room */
     for (size_t k = 0; k < f->panels_count; k++)
-        draw_panel(cr, f, &m, k, &hidden);
+        draw_panel(cr, f, &m, k);
     if (f->panels_count == 0)
         plot_no_data(cr, &(plot_box){ m.left, m.top, width - PLOT_MARGIN, bottom });
     else
         draw_labels(cr, f, &m, bottom);
     if (m.bar && f->panels_count > 0)
         draw_bar(cr, f, &m, bottom);
-    plot_note(cr, width, height, hidden, false);
+    plot_note(cr, width, height, &m.hidden);
 }
 
 static hs_status check_region(const hs_maps_figure *f, hs_message *message)

@@ -40,14 +40,6 @@ static size_t make_keys(const row_chart *chart, plot_key keys[MOST_SERIES + 1])
     return chart->series_count + (chart->reference > 0);
 }
 
-static double suitable_height(cairo_t *cr, const void *data, double width)
-{
-    const row_chart *chart = data;
-    plot_key keys[MOST_SERIES + 1];
-    const double head = plot_head(cr, width, chart->title, keys, make_keys(chart, keys));
-    return head + fmax(chart->row * (double)chart->rows, 60) + PLOT_FOOT + PLOT_NOTE;
-}
-
 /* A value that is not a number is one that there is not; others that cannot be shown are counted. */
 static void find_range(const row_chart *chart, plot_range *range)
 {
@@ -70,6 +62,16 @@ static void find_range(const row_chart *chart, plot_range *range)
         plot_range_add(range, chart->reference);
     if (!chart->log && (chart->bars || range->lo > 0))
         plot_range_add(range, 0);
+}
+
+static double suitable_height(cairo_t *cr, const void *data, double width)
+{
+    const row_chart *chart = data;
+    plot_key keys[MOST_SERIES + 1];
+    const double head = plot_head(cr, width, chart->title, keys, make_keys(chart, keys));
+    plot_range range = { .log = chart->log };
+    find_range(chart, &range);
+    return head + fmax(chart->row * (double)chart->rows, 60) + PLOT_FOOT + plot_note_height(&range);
 }
 
 static void draw_error(cairo_t *cr, const plot_axis *axis, double value, double error, double y)
@@ -184,17 +186,17 @@ static void draw(cairo_t *cr, const void *data, double width, double height)
     plot_range range = { .log = chart->log };
     find_range(chart, &range);
     plot_key keys[MOST_SERIES + 1];
-    plot_box box = { .right = width - PLOT_MARGIN - 10, .bottom = height - PLOT_FOOT - PLOT_NOTE };
+    plot_box box = { .right = width - PLOT_MARGIN - 10,
+                     .bottom = height - PLOT_FOOT - plot_note_height(&range) };
     box.top = plot_head(cr, width, chart->title, keys, make_keys(chart, keys));
     box.left = PLOT_MARGIN + names_width(cr, chart, width) + 10;
     if (box.top >= box.bottom || box.left >= box.right)
         return;
     plot_axis axis;
-    plot_axis_init(&axis, &range, NULL, 0.04, (box.right - box.left) / 85);
-    if (!chart->log && range.any && range.lo == 0) /* bars stand on the axis */
-        axis.lo = 0;
-    if (!chart->log && range.any && range.hi == 0)
-        axis.hi = 0;
+    /* Bars stand on the axis. */
+    const plot_pad pad = { !chart->log && range.lo <= 0 && -range.lo < 0.04 * range.hi ? 0 : 0.04,
+                           !chart->log && range.hi == 0 ? 0 : 0.04 };
+    plot_axis_init(&axis, &range, NULL, pad, (box.right - box.left) / 75);
     axis.from = box.left;
     axis.to = box.right;
     plot_frame_x(cr, &box, &axis, chart->value_label);
@@ -211,7 +213,7 @@ static void draw(cairo_t *cr, const void *data, double width, double height)
         draw_rows(cr, chart, &axis, &box);
     if (!range.any)
         plot_no_data(cr, &box);
-    plot_note(cr, width, height, range.hidden, chart->log);
+    plot_note(cr, width, height, &range);
 }
 
 static int ascending(const void *a, const void *b)
@@ -279,7 +281,7 @@ hs_status hs_figure_ess(const hs_ess_figure *figure, const hs_figure_out *out, h
                               .joined = true,
                               .reference = figure->draws,
                               .reference_label = "draws",
-                              .row = figure->n > 30 ? 16 : ROW };
+                              .row = figure->n > 30 ? 15 : ROW };
     const plot_job job = { figure->title, figure->width,   figure->height,
                            &chart,        suitable_height, draw };
     return plot_render(&job, out, message);
