@@ -2,7 +2,15 @@
 #ifndef HASTINGS_CLI_CLI_H
 #define HASTINGS_CLI_CLI_H
 
-/** Returns the exit code: 0, 1 for a failure, 2 for wrong usage. */
+/** Exit codes. */
+enum {
+    HS_EXIT_OK = 0,
+    HS_EXIT_FAILURE = 1,       /**< something could not be done: a file, a training, the output */
+    HS_EXIT_USAGE = 2,         /**< the command line, or a file of the user's, makes no sense */
+    HS_EXIT_INTERRUPTED = 130, /**< Ctrl-C or SIGTERM; what there is was saved */
+};
+
+/** Runs argv[1] and what follows; returns the exit code. Results go to stdout, all else to stderr. */
 int hs_cli(int argc, char **argv);
 
 #endif

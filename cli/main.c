@@ -1,6 +1,36 @@
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include <hastings/cli/cli.h>
+
+/* Files that are opened later must not become stdout or stderr because these were closed. What stands in
+ * for them cannot be written to, so that writing fails and is reported. */
+static void keep_standard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0)
+            exit(HS_EXIT_FAILURE);
+}
+
+/* Threads of libgomp that wait for others spin by default, which on a busy machine was measured to make
+ * training seven times slower than a short spin and then sleep. The library reads the environment before
+ * main() begins, so the program sets it and starts itself again, once. Where that does not work it is
+ * slower, and nothing else. */
+static void wait_without_spinning(char **argv)
+{
+    if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY"))
+        return;
+    if (setenv("GOMP_SPINCOUNT", "2000", 1) == 0)
+        execv("/proc/self/exe", argv);
+}
 
 int main(int argc, char **argv)
 {
+    keep_standard_streams();
+    wait_without_spinning(argv);
+    /* Writing to a pipe that nobody reads any more fails, instead of ending a run that is to be saved. */
+    signal(SIGPIPE, SIG_IGN);
     return hs_cli(argc, argv);
 }

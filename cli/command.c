@@ -1,0 +1,96 @@
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hastings/cli/command.h>
+
+int hs_call_fail(const hs_call *call, hs_status status, const char *format, ...)
+{
+    fflush(stdout);
+    fprintf(stderr, "hastings %s: ", call->command->name);
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    return status == HS_EINVAL ? HS_EXIT_USAGE : HS_EXIT_FAILURE;
+}
+
+int hs_call_fail_session(const hs_call *call, const hs_session *s)
+{
+    const hs_status status = hs_session_status(s);
+    const char *error = s ? hs_session_error(s) : "";
+    return hs_call_fail(call, status, "%s", *error ? error : hs_status_text(status));
+}
+
+void hs_call_note(const hs_call *call, const char *format, ...)
+{
+    if (call->quiet)
+        return;
+    fflush(stdout);
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+}
+
+int hs_call_print_json(const hs_call *call, json_t *json)
+{
+    char *text = json ? json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
+    json_decref(json);
+    if (!text)
+        return hs_call_fail(call, HS_ENOMEM, "out of memory for the result");
+    puts(text);
+    free(text);
+    return HS_EXIT_OK;
+}
+
+json_t *hs_json_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+/* ---- Help ------------------------------------------------------------------------------------ */
+
+static void program_help(FILE *f)
+{
+    fputs("hastings: learns proposals for Markov chain Monte Carlo, and samples with them.\n\n"
+          "usage: hastings COMMAND [ARGUMENT...]\n\n",
+          f);
+    for (size_t i = 0; hs_command_at(i); i++) {
+        const hs_command *c = hs_command_at(i);
+        fprintf(f, "  %-12s%s\n", c->name, c->summary);
+    }
+    fputs("\nhastings COMMAND --help describes one of them. Options of all:\n\n", f);
+    hs_options_print(f, hs_global_options);
+    fputs(
+        "\nExit codes: 0, it is done; 1, something failed; 2, the command line or a file of yours\n"
+        "makes no sense; 130, Ctrl-C or SIGTERM stopped it, and what there was is saved.\n"
+        "A second Ctrl-C stops at once.\n",
+        f);
+}
+
+void hs_command_help(FILE *f, const hs_command *c)
+{
+    if (!c) {
+        program_help(f);
+        return;
+    }
+    fprintf(f, "usage: hastings %s%s%s [OPTION...]\n\n", c->name, *c->words ? " " : "", c->words);
+    hs_print_wrapped(f, c->about, 0, 0);
+    if (c->options && c->options[0].name) {
+        fputc('\n', f);
+        hs_options_print(f, c->options);
+    }
+    fputs("\nand --help, --quiet, --json, --threads N, as hastings --help describes them.\n", f);
+    if (c->examples) {
+        fputs("\nExamples:\n", f);
+        for (const char *line = c->examples; *line;) {
+            const size_t n = strcspn(line, "\n");
+            fprintf(f, "  %.*s\n", (int)n, line);
+            line += n + (line[n] == '\n');
+        }
+    }
+}

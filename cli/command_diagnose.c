@@ -1,0 +1,42 @@
+#include <hastings/cli/diagnosis.h>
+#include <hastings/mcmc/chains_file.h>
+
+static int diagnose(const hs_call *call)
+{
+    const hs_arguments *a = call->arguments;
+    hs_chains *chains;
+    hs_chain_names names;
+    hs_message message;
+    const hs_status status = hs_chains_read(&chains, &names, a->word, a->words, &message);
+    if (status)
+        return hs_call_fail(call, HS_EIO, "%s", message.text);
+    const int code =
+        hs_print_diagnosis(call, chains, names.name, hs_given_count(a, "skip", 0), NULL);
+    hs_chain_names_free(&names);
+    hs_chains_free(chains);
+    return code;
+}
+
+static const hs_option options[] = {
+    { "skip", HS_OPTION_WHOLE, "N", "draws to leave out at the start of each chain; default: 0" },
+    { 0 },
+};
+
+const hs_command hs_command_diagnose = {
+    .name = "diagnose",
+    .words = "FILE...",
+    .summary = "effective sample sizes, R-hat and warnings of chains in files",
+    .about =
+        "Judges chains: acceptance, jumps, effective sample sizes of several kinds, R-hat, and "
+        "warnings such as \"This chain looks non-ergodic\". Files are ArviZ's NetCDF (.nc), NumPy "
+        "arrays of shape (chains, draws, dim) (.npy) or CmdStan's CSV, one or several chains "
+        "each; the chains of all files are judged together.",
+    .examples = "hastings diagnose draws.nc\n"
+                "hastings diagnose output_1.csv output_2.csv output_3.csv output_4.csv\n"
+                "hastings diagnose draws.npy --skip 500 --json",
+    .options = options,
+    .least = 1,
+    .most = HS_MOST_WORDS,
+    .complete = HS_WORDS_FILES,
+    .run = diagnose,
+};

@@ -1,0 +1,334 @@
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hastings/cli/interrupt.h>
+#include <hastings/cli/problem.h>
+#include <hastings/experiments/proposal_file.h>
+#include <hastings/experiments/spec.h>
+#include <hastings/objectives/objectives.h>
+
+enum { MOST_SCHEMES = 32, SCHEME_TEXT = 256 };
+
+/* A proposal that may be the right one. */
+typedef struct {
+    char text[SCHEME_TEXT];
+    bool done;
+    char error[256];
+    const hs_proposal *proposal;
+    hs_training training;
+    hs_evaluation found;
+} scheme;
+
+/* ---- Which ones ------------------------------------------------------------------------------ */
+
+/* The simplest first. Networks grow with the dimension, as far as they stay fast. */
+static size_t default_schemes(scheme *s, size_t dim)
+{
+    const size_t width = dim < 6 ? 16 : dim < 32 ? 3 * dim : 96;
+    const size_t inner = dim < 3 ? 6 : dim < 32 ? 2 * dim : 64;
+    size_t n = 0;
+    snprintf(s[n++].text, SCHEME_TEXT, "random-walk,log_step");
+    snprintf(s[n++].text, SCHEME_TEXT, "random-walk,log_step,scaled");
+    snprintf(s[n++].text, SCHEME_TEXT, "mala,log_step");
+    snprintf(s[n++].text, SCHEME_TEXT, "mala,log_step,scaled");
+    if (dim > 1) {
+        snprintf(s[n++].text, SCHEME_TEXT, "resampling-flow,couplings=6,width=%zu,depth=3", inner);
+        snprintf(s[n++].text, SCHEME_TEXT,
+                 "multi-scheme,couplings=4,coupling_width=%zu,coupling_depth=3,width=%zu,depth=4",
+                 inner, width);
+    }
+    return n;
+}
+
+/* "a;b;c"; 0 if one is empty or too long, or there are too many. */
+static size_t read_schemes(scheme *s, const char *text)
+{
+    size_t n = 0;
+    while (n < MOST_SCHEMES) {
+        const size_t length = strcspn(text, ";");
+        if (!length || length >= SCHEME_TEXT)
+            return 0;
+        snprintf(s[n++].text, SCHEME_TEXT, "%.*s", (int)length, text);
+        text += length;
+        if (!*text++)
+            return n;
+    }
+    return 0;
+}
+
+/* ---- What each comes to ---------------------------------------------------------------------- */
+
+static hs_objective objective_of(const scheme *s)
+{
+    const bool flow = !strncmp(s->text, "resampling-flow", strlen("resampling-flow"));
+    return flow ? hs_nll() : hs_ab_initio(0.18125);
+}
+
+static void try_scheme(const hs_call *call, hs_problem *p, scheme *s, hs_bars *bars)
+{
+    hs_train_options o = hs_problem_training(p, call, bars);
+    o.objective = objective_of(s);
+    hs_proposal *proposal =
+        hs_spec_proposal(p->session, p->target, s->text, 0, p->points.x, p->points.n);
+    if (proposal)
+        hs_train(p->session, p->target, proposal, &o, &s->training);
+    /* On draws that no training has seen, the same for all. */
+    o.objective = hs_ab_initio(0.18125);
+    o.seed = hs_session_seed(p->session) + 2000;
+    o.progress = NULL;
+    o.online = false;
+    if (proposal && !hs_session_status(p->session) && !hs_interrupted())
+        hs_evaluate(p->session, p->target, proposal, &o,
+                    hs_given_count(call->arguments, "batches", 200), &s->found);
+    s->done =
+        proposal && !hs_session_status(p->session) && !hs_interrupted() && isfinite(s->found.loss);
+    s->proposal = proposal;
+    snprintf(s->error, sizeof s->error, "%.255s",
+             hs_session_status(p->session) ? hs_session_error(p->session)
+             : s->done                     ? ""
+                                           : "its loss is not finite");
+    hs_session_clear(p->session);
+}
+
+/* Those that are done by loss, the others behind them. */
+static int by_loss(const void *a, const void *b)
+{
+    const scheme *const *x = a, *const *y = b;
+    if ((*x)->done != (*y)->done)
+        return (*x)->done ? -1 : 1;
+    if (!(*x)->done || (*x)->found.loss == (*y)->found.loss)
+        return *x < *y ? -1 : 1;
+    return (*x)->found.loss < (*y)->found.loss ? -1 : 1;
+}
+
+/* Within two standard errors of the difference. */
+static bool as_good(const scheme *s, const scheme *best)
+{
+    return s->done && s->found.loss - best->found.loss <=
+                          2 * hypot(s->found.loss_error, best->found.loss_error);
+}
+
+/* The simplest of those that are as good as the best. */
+static const scheme *choose(const scheme *schemes, size_t n, const scheme *best)
+{
+    for (size_t i = 0; i < n; i++)
+        if (as_good(&schemes[i], best))
+            return &schemes[i];
+    return best;
+}
+
+/* ---- What is said about it ------------------------------------------------------------------- */
+
+static json_t *result_json(scheme *const *ranked, size_t n, const scheme *chosen, const char *file)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++) {
+        const scheme *s = ranked[i];
+        if (!s->done)
+            json_array_append_new(list,
+                                  json_pack("{s:s, s:s}", "proposal", s->text, "error", s->error));
+        else
+            json_array_append_new(
+                list,
+                json_pack("{s:s, s:f, s:o, s:f, s:f, s:I, s:f, s:b}", "proposal", s->text, "loss",
+                          s->found.loss, "loss_error", hs_json_number(s->found.loss_error),
+                          "acceptance", s->found.alpha, "msjd", s->found.jump, "gradients",
+                          (json_int_t)hs_proposal_gradients(s->proposal), "seconds",
+                          s->training.seconds, "as_good_as_the_best", as_good(s, ranked[0])));
+    }
+    return json_pack("{s:s, s:o, s:s*}", "use", chosen->text, "proposals", list, "file", file);
+}
+
+static void print_result(scheme *const *ranked, size_t n, const scheme *chosen)
+{
+    int width = 8;
+    for (size_t i = 0; i < n; i++)
+        width = (int)strlen(ranked[i]->text) > width ? (int)strlen(ranked[i]->text) : width;
+    printf("%-*s  %18s  %10s  %9s  %9s  %10s\n", width, "proposal", "Ab Initio loss", "acceptance",
+           "MSJD", "gradients", "training");
+    for (size_t i = 0; i < n; i++) {
+        const scheme *s = ranked[i];
+        if (s->done)
+            printf("%-*s  %9.4f +- %-6.2g  %9.3f  %9.4g  %9zu  %8.1f s\n", width, s->text,
+                   s->found.loss, s->found.loss_error, s->found.alpha, s->found.jump,
+                   hs_proposal_gradients(s->proposal), s->training.seconds);
+        else
+            printf("%-*s  %s\n", width, s->text, s->error);
+    }
+    printf("\nUse %s", chosen->text);
+    if (chosen != ranked[0])
+        printf(": the loss of %s is lower, but by less than two standard errors, and it is the "
+               "simpler one",
+               ranked[0]->text);
+    else if (n > 1 && ranked[1]->done && as_good(ranked[1], ranked[0]))
+        printf("; %s is not worse by more than two standard errors", ranked[1]->text);
+    else if (n > 1 && ranked[1]->done)
+        printf(": its loss is the lowest, by %.1f standard errors",
+               (ranked[1]->found.loss - ranked[0]->found.loss) /
+                   hypot(ranked[0]->found.loss_error, ranked[1]->found.loss_error));
+    printf(".\n");
+}
+
+/* Saves the one to use, if asked to; path is "" if not. */
+static int save(const hs_call *call, const hs_problem *p, const scheme *s, const char *target,
+                bool float32, char *path, size_t size)
+{
+    const char *folder = hs_given_text(call->arguments, "out");
+    char stem[256], text[HS_OBJECTIVE_TEXT];
+    path[0] = '\0';
+    if (!folder)
+        return HS_EXIT_OK;
+    snprintf(stem, sizeof stem, "%.*s-%.*s", (int)strcspn(target, ","), target,
+             (int)strcspn(s->text, ","), s->text);
+    if (!hs_make_folder(folder) || !hs_free_name(path, size, folder, stem, ".json"))
+        return hs_call_fail(call, HS_EIO, "nothing can be saved in %s: %s", folder,
+                            strerror(errno));
+    const hs_objective o = objective_of(s);
+    hs_message message;
+    const hs_status status =
+        hs_proposal_file_save(path, s->proposal,
+                              &(hs_proposal_file){ .target = target,
+                                                   .proposal = s->text,
+                                                   .objective = hs_objective_text(&o, text),
+                                                   .seed = hs_session_seed(p->session),
+                                                   .float32 = float32,
+                                                   .points = p->points.x,
+                                                   .n_points = p->points.n,
+                                                   .dim = p->points.dim },
+                              &message);
+    return status ? hs_call_fail(call, status, "%s", message.text) : HS_EXIT_OK;
+}
+
+static int rank(const hs_call *call, hs_problem *p, scheme *schemes, size_t n, const char *target,
+                bool float32)
+{
+    scheme *ranked[MOST_SCHEMES];
+    for (size_t i = 0; i < n; i++)
+        ranked[i] = &schemes[i];
+    qsort(ranked, n, sizeof *ranked, by_loss);
+    if (!ranked[0]->done)
+        return hs_call_fail(call, HS_EIO, "no proposal could be trained: %s: %s", ranked[0]->text,
+                            ranked[0]->error);
+    const scheme *chosen = choose(schemes, n, ranked[0]);
+    char path[4096];
+    int code = save(call, p, chosen, target, float32, path, sizeof path);
+    if (call->json)
+        return code ? code
+                    : hs_call_print_json(call, result_json(ranked, n, chosen, *path ? path : NULL));
+    print_result(ranked, n, chosen);
+    if (!code && *path)
+        printf("%s\n", path);
+    return code;
+}
+
+static int try_all(const hs_call *call, hs_problem *p, scheme *schemes, size_t n, hs_bars *bars)
+{
+    for (size_t i = 0; i < n && !hs_interrupted(); i++) {
+        hs_bars_begin(bars, p->jobs + i, p->jobs + n, schemes[i].text);
+        try_scheme(call, p, &schemes[i], bars);
+        char text[256];
+        if (schemes[i].done)
+            snprintf(text, sizeof text, "loss %.4g, acceptance %.2f", schemes[i].found.loss,
+                     schemes[i].found.alpha);
+        else
+            snprintf(text, sizeof text, "%s", hs_interrupted() ? "stopped" : schemes[i].error);
+        hs_bars_end(bars, text, !schemes[i].done && !hs_interrupted());
+    }
+    return hs_interrupted() ? HS_EXIT_INTERRUPTED : HS_EXIT_OK;
+}
+
+/* Texts that cannot be read are said before anything is trained. */
+static int check_schemes(const hs_call *call, const hs_problem *p, const scheme *schemes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!hs_spec_proposal(p->session, p->target, schemes[i].text, 0, p->points.x, p->points.n))
+            return hs_call_fail_session(call, p->session);
+    return HS_EXIT_OK;
+}
+
+static int choose_proposal(const hs_call *call)
+{
+    const hs_arguments *a = call->arguments;
+    const char *target = hs_given_text(a, "target"), *given = hs_given_text(a, "schemes");
+    const char *precision = hs_given_text(a, "precision");
+    const bool float32 = !precision || !strcmp(precision, "f32");
+    if (!target)
+        return hs_call_fail(call, HS_EINVAL,
+                            "--target is needed; hastings list targets shows what there is");
+    scheme *schemes = calloc(MOST_SCHEMES, sizeof *schemes);
+    if (!schemes)
+        return hs_call_fail(call, HS_ENOMEM, "out of memory");
+    size_t n = given ? read_schemes(schemes, given) : 0;
+    if (given && !n) {
+        free(schemes);
+        return hs_call_fail(call, HS_EINVAL,
+                            "--schemes: expected up to %d proposals between semicolons, "
+                            "\"random-walk;mala,scaled\"",
+                            (int)MOST_SCHEMES);
+    }
+    hs_interrupt_catch();
+    hs_bars *bars = hs_bars_new(&(hs_bars_options){ .quiet = call->quiet });
+    hs_problem p;
+    int code =
+        hs_problem_open(&p, call,
+                        &(hs_problem_options){ .target = target,
+                                               .seed = hs_given_count(a, "seed", 1),
+                                               .float32 = float32,
+                                               .reference = hs_given_count(a, "reference", 100000),
+                                               .jobs = n ? n : 6,
+                                               .bars = bars });
+    if (!code && !n)
+        n = default_schemes(schemes, hs_target_dim(p.target));
+    if (!code)
+        code = check_schemes(call, &p, schemes, n);
+    const int stopped = code ? code : try_all(call, &p, schemes, n, bars);
+    hs_bars_free(bars);
+    if (!code)
+        code = rank(call, &p, schemes, n, target, float32);
+    hs_problem_close(&p);
+    free(schemes);
+    hs_interrupt_release();
+    return stopped ? stopped : code;
+}
+
+static const hs_option options[] = {
+    { "target", HS_OPTION_TARGET, "SPEC",
+      "what to sample: cross, or logistic,data=FILE.csv,label=COLUMN" },
+    { "schemes", HS_OPTION_TEXT, "\"A;B;...\"",
+      "proposals to compare, the simplest first; default: random walk and MALA, with and without "
+      "the target's scales, a resampling flow, and a multi-scheme proposal, of a size for the "
+      "target" },
+    { "steps", HS_OPTION_COUNT, "N", "gradient steps of each training; default: 20000" },
+    { "starts", HS_OPTION_COUNT, "N", "start points of a step; default: 8" },
+    { "proposals", HS_OPTION_COUNT, "N", "proposals from each; default: 100" },
+    { "rate", HS_OPTION_NUMBER, "X", "learning rate of Adam; default: 3e-4" },
+    { "batches", HS_OPTION_COUNT, "N", "batches that losses are compared on; default: 200" },
+    { "reference", HS_OPTION_COUNT, "N",
+      "proposals of the chain of HMC that stands for draws of targets that have none; default: "
+      "100000" },
+    { "seed", HS_OPTION_WHOLE, "N", "of all random numbers; default: 1" },
+    { "precision", HS_OPTION_CHOICE, "f32|f64", "numbers of 32 or 64 bits; default: f32" },
+    { "out", HS_OPTION_FOLDER, "DIR", "save the one to use in this folder, for hastings sample" },
+    { 0 },
+};
+
+const hs_command hs_command_select = {
+    .name = "select",
+    .words = "",
+    .summary = "trains several proposals for a target, and says which to use",
+    .about =
+        "Trains proposals of several kinds for a target by the Ab Initio objective (a flow that "
+        "draws independently: by its likelihood), evaluates the Ab Initio loss of each on the same "
+        "new draws, and ranks them. That loss is lowest for independent draws of the target, "
+        "whatever "
+        "the kind of proposal. Of proposals whose losses differ by less than two standard errors, "
+        "the simpler one is recommended.",
+    .examples =
+        "hastings select --target cross --steps 5000\n"
+        "hastings select --target banana --schemes \"random-walk;mala;multi-scheme\" --steps 5000\n"
+        "hastings select --target logistic,data=ripley --steps 2000 --out proposals",
+    .options = options,
+    .run = choose_proposal,
+};

@@ -1,0 +1,44 @@
+#include <signal.h>
+#include <stddef.h>
+
+#include <hastings/cli/interrupt.h>
+
+static volatile sig_atomic_t interrupted;
+
+/* The next one of either kind has its default action. */
+static void note(int number)
+{
+    (void)number;
+    interrupted = 1;
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+}
+
+void hs_interrupt_catch(void)
+{
+    interrupted = 0;
+    struct sigaction action = { .sa_handler = note, .sa_flags = SA_RESTART };
+    sigemptyset(&action.sa_mask);
+    static const int signals[] = { SIGINT, SIGTERM };
+    for (size_t i = 0; i < 2; i++) {
+        struct sigaction before;
+        /* What a parent (nohup, a background job of a script) wants ignored stays so. */
+        if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(signals[i], &action, NULL);
+    }
+}
+
+void hs_interrupt_release(void)
+{
+    static const int signals[] = { SIGINT, SIGTERM };
+    for (size_t i = 0; i < 2; i++) {
+        struct sigaction now;
+        if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == note)
+            signal(signals[i], SIG_DFL);
+    }
+}
+
+bool hs_interrupted(void)
+{
+    return interrupted != 0;
+}

@@ -1,0 +1,54 @@
+/**
+ * What commands that train and sample begin with: a session, a target, and draws of it.
+ *
+ *     hs_problem p;
+ *     int code = hs_problem_open(&p, call, &(hs_problem_options){ .target = "cross", .seed = 1 });
+ *     if (!code)
+ *         ...                              // p.session, p.target, p.points
+ *     hs_problem_close(&p);
+ */
+#ifndef HASTINGS_CLI_PROBLEM_H
+#define HASTINGS_CLI_PROBLEM_H
+
+#include <hastings/cli/command.h>
+#include <hastings/cli/progress.h>
+#include <hastings/experiments/points.h>
+#include <hastings/mcmc/train.h>
+
+typedef struct {
+    const char *target; /**< as text */
+    uint64_t seed;
+    bool float32;
+    size_t
+        reference; /**< proposals of the chain of HMC that stands for draws, where the target has none */
+    size_t jobs; /**< that follow, for the bars */
+    hs_bars *bars;
+} hs_problem_options;
+
+typedef struct {
+    hs_session *session;
+    hs_target *target;
+    hs_points points; /**< exact draws, or those of the chain */
+    bool exact;
+    size_t jobs; /**< done so far: 1 if there was a chain */
+} hs_problem;
+
+/** Returns an exit code, after saying what is wrong. Close it in any case. */
+int hs_problem_open(hs_problem *p, const hs_call *call, const hs_problem_options *options);
+void hs_problem_close(hs_problem *p);
+
+/** Options of training, from --steps, --starts, --proposals, --rate and --online; start points are exact
+ *  draws, or the problem's points. */
+hs_train_options hs_problem_training(const hs_problem *p, const hs_call *call, hs_bars *bars);
+
+/** The objective of that text; false after saying what is wrong. */
+bool hs_read_objective(const hs_call *call, const char *text, hs_objective *o);
+
+/** A name of `stem`, or stem-2, stem-3 ... of which path, "folder/stem" + ending, is not there. */
+bool hs_free_name(char *path, size_t size, const char *folder, const char *stem,
+                  const char *ending);
+
+/** Makes a folder, and those that it is in; false, and errno, if that fails. */
+bool hs_make_folder(const char *path);
+
+#endif

@@ -1,0 +1,315 @@
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <hastings/cli/interrupt.h>
+#include <hastings/cli/progress.h>
+#include <hastings/cli/progress_internal.h>
+
+static double clock_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+const char *hs_duration(double seconds, char text[HS_DURATION_TEXT])
+{
+    if (!(seconds >= 0 && seconds < 1e9)) {
+        strcpy(text, "-");
+        return text;
+    }
+    const long s = (long)(seconds + 0.5);
+    if (s < 3600)
+        snprintf(text, HS_DURATION_TEXT, "%ld:%02ld", s / 60, s % 60);
+    else if (s < 48 * 3600)
+        snprintf(text, HS_DURATION_TEXT, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+    else
+        snprintf(text, HS_DURATION_TEXT, "%ld d %ld h", s / 86400, s / 3600 % 24);
+    return text;
+}
+
+/* ---- What is known about a slot ------------------------------------------------------------- */
+
+static void begin_phase(bar_slot *slot, const char *what, double now)
+{
+    snprintf(slot->what, sizeof slot->what, "%s", what ? what : "");
+    slot->step = slot->steps = 0;
+    slot->rate = 0;
+    slot->began = slot->last = now;
+    slot->loss = slot->alpha = NAN;
+}
+
+/* The rate is a mean over all of the phase at first, and later over about the last ten seconds. */
+static void follow(bar_slot *slot, const hs_progress *p, double now)
+{
+    static const double memory = 10;
+    if (strcmp(slot->what, p->what ? p->what : "") != 0 || p->step < slot->step ||
+        p->steps != slot->steps)
+        begin_phase(slot, p->what, slot->last < now ? slot->last : now);
+    const double passed = now - slot->last, all = now - slot->began;
+    if (passed > 0 && p->step > slot->step) {
+        const double fresh = (double)(p->step - slot->step) / passed;
+        const double weight = fmax(1 - exp(-passed / memory), passed / all);
+        slot->rate += weight * (fresh - slot->rate);
+        slot->last = now;
+    }
+    slot->step = p->step;
+    slot->steps = p->steps;
+    slot->loss = p->loss;
+    slot->alpha = p->alpha;
+    const double share = p->steps ? (double)p->step / (double)p->steps : 0;
+    slot->share = fmax(slot->share, share);
+}
+
+double bar_slot_left(const bar_slot *slot)
+{
+    return slot->rate > 0 && slot->steps >= slot->step
+               ? (double)(slot->steps - slot->step) / slot->rate
+               : (double)NAN;
+}
+
+/* Seconds left of the run: by the share that is done, once that says something; before, as was foretold. */
+static double run_left(const hs_bars *b, double now)
+{
+    double done = (double)b->done;
+    for (size_t i = 0; i < b->slots; i++)
+        done += b->slot[i].busy ? b->slot[i].share : 0;
+    const double share = b->jobs ? done / (double)b->jobs : 0, passed = now - b->began;
+    if (share > 0.05 || (!(b->estimate > 0) && share > 0.01))
+        return passed * (1 - share) / share;
+    return b->estimate > 0 ? fmax(b->estimate - passed, 0) : (double)NAN;
+}
+
+/* ---- Where it goes --------------------------------------------------------------------------- */
+
+static bool names_utf8(const char *locale)
+{
+    return locale && (strstr(locale, "UTF-8") || strstr(locale, "utf8") || strstr(locale, "UTF8") ||
+                      strstr(locale, "utf-8"));
+}
+
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+static void look_around(hs_bars *b)
+{
+    const char *term = variable("TERM");
+    b->o.mode = isatty(fileno(b->o.stream)) && term && strcmp(term, "dumb") != 0 ? HS_BARS_TERMINAL
+                                                                                 : HS_BARS_PLAIN;
+    b->o.colour = !variable("NO_COLOR");
+    const char *locale = variable("LC_ALL");
+    locale = locale ? locale : variable("LC_CTYPE");
+    b->o.utf8 = names_utf8(locale ? locale : variable("LANG"));
+    b->measure = true;
+}
+
+void bars_measure(hs_bars *b)
+{
+    if (!b->measure)
+        return;
+    struct winsize size;
+    b->o.width = b->o.height = 0;
+    if (ioctl(fileno(b->o.stream), TIOCGWINSZ, &size) == 0) {
+        b->o.width = size.ws_col;
+        b->o.height = size.ws_row;
+    }
+    const char *columns = variable("COLUMNS");
+    if (!b->o.width && columns)
+        b->o.width = strtoul(columns, NULL, 10);
+    if (!b->o.width || b->o.width > 10000)
+        b->o.width = 80;
+    if (!b->o.height)
+        b->o.height = 24;
+}
+
+hs_bars *hs_bars_new(const hs_bars_options *options)
+{
+    hs_bars *b = calloc(1, sizeof *b);
+    if (!b)
+        return NULL;
+    if (options)
+        b->o = *options;
+    b->o.stream = b->o.stream ? b->o.stream : stderr;
+    b->o.now = b->o.now ? b->o.now : clock_now;
+    if (b->o.mode == HS_BARS_AUTO)
+        look_around(b);
+    b->began = b->o.now();
+    b->estimate = NAN;
+    return b;
+}
+
+void hs_bars_free(hs_bars *b)
+{
+    if (!b)
+        return;
+    bars_clear(b);
+    free(b->slot);
+    free(b);
+}
+
+/* A line of its own, above those that are drawn. */
+static void say(hs_bars *b, const char *format, ...) HS_PRINTF(2, 3);
+
+static void say(hs_bars *b, const char *format, ...)
+{
+    bars_clear(b);
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(b->o.stream, format, arguments);
+    va_end(arguments);
+    fputc('\n', b->o.stream);
+    fflush(b->o.stream);
+}
+
+/* ---- Events ---------------------------------------------------------------------------------- */
+
+/* Room for slots; without memory the run goes on unseen. */
+static bool has_slot(hs_bars *b, size_t slot)
+{
+    if (slot < b->slots)
+        return true;
+    bar_slot *more = slot < 4096 ? realloc(b->slot, (slot + 1) * sizeof *more) : NULL;
+    if (!more)
+        return false;
+    memset(more + b->slots, 0, (slot + 1 - b->slots) * sizeof *more);
+    b->slot = more;
+    b->slots = slot + 1;
+    return true;
+}
+
+static void announce(hs_bars *b, const hs_event *e)
+{
+    b->jobs = e->jobs;
+    b->estimate = e->estimate;
+    b->began = b->o.now();
+    if (b->o.quiet)
+        return;
+    char text[HS_DURATION_TEXT];
+    if (e->estimate > 0)
+        say(b, "%zu job%s, %zu at a time: about %s", e->jobs, e->jobs == 1 ? "" : "s",
+            e->workers ? e->workers : 1, hs_duration(e->estimate, text));
+    else
+        say(b, "%zu job%s, %zu at a time", e->jobs, e->jobs == 1 ? "" : "s",
+            e->workers ? e->workers : 1);
+}
+
+static void job_begins(hs_bars *b, const hs_event *e, double now)
+{
+    bar_slot *slot = &b->slot[e->slot];
+    *slot = (bar_slot){ .busy = true, .job = e->job, .said = now };
+    snprintf(slot->label, sizeof slot->label, "%s", e->label ? e->label : "");
+    begin_phase(slot, "", now);
+    b->jobs = e->jobs;
+    if (!b->o.quiet && b->o.mode == HS_BARS_PLAIN)
+        say(b, "[%zu/%zu] %s: begins", e->job + 1, e->jobs, slot->label);
+}
+
+static void job_ends(hs_bars *b, const hs_event *e)
+{
+    bar_slot *slot = &b->slot[e->slot];
+    slot->busy = false;
+    b->done = e->job;
+    if (b->o.quiet && !e->failed)
+        return;
+    const char *label = e->label ? e->label : slot->label;
+    say(b, "[%zu/%zu] %s%s%s%s", e->job, e->jobs, label, e->failed ? " failed" : "",
+        e->text && *e->text ? ": " : "",
+        e->text     ? e->text
+        : e->failed ? ""
+                    : " done");
+}
+
+static void job_progress(hs_bars *b, const hs_event *e, double now)
+{
+    static const double pause = 5; /* seconds between plain lines of a job */
+    bar_slot *slot = &b->slot[e->slot];
+    follow(slot, e->progress, now);
+    if (b->o.quiet || b->o.mode != HS_BARS_PLAIN || now - slot->said < pause)
+        return;
+    slot->said = now;
+    char line[512];
+    bars_plain_line(slot, line, sizeof line);
+    say(b, "[%zu/%zu] %s", slot->job + 1, b->jobs, line);
+}
+
+bool hs_bars_watch(const hs_event *e, void *context)
+{
+    hs_bars *b = context;
+    if (!b)
+        return !hs_interrupted();
+    const double now = b->o.now();
+    const bool placed =
+        e->kind == HS_JOB_BEGINS || e->kind == HS_JOB_PROGRESS || e->kind == HS_JOB_ENDS;
+    if (hs_interrupted() && !b->stopping) {
+        b->stopping = true;
+        if (!b->o.quiet)
+            say(b, "Stopping, and saving what there is; Ctrl-C again stops at once.");
+    }
+    if (placed && !has_slot(b, e->slot))
+        return !hs_interrupted();
+    switch (e->kind) {
+    case HS_RUN_BEGINS:
+        announce(b, e);
+        break;
+    case HS_JOB_BEGINS:
+        job_begins(b, e, now);
+        break;
+    case HS_JOB_PROGRESS:
+        if (e->progress)
+            job_progress(b, e, now);
+        break;
+    case HS_JOB_ENDS:
+        job_ends(b, e);
+        break;
+    case HS_RUN_MESSAGE:
+        if (!b->o.quiet && e->text)
+            say(b, "%s", e->text);
+        break;
+    case HS_RUN_ENDS:
+        bars_clear(b);
+        return !hs_interrupted();
+    }
+    if (!b->o.quiet && b->o.mode == HS_BARS_TERMINAL && b->jobs)
+        bars_draw(b, now, run_left(b, now), e->kind != HS_JOB_PROGRESS);
+    return !hs_interrupted();
+}
+
+/* ---- A few jobs, one after the other --------------------------------------------------------- */
+
+void hs_bars_begin(hs_bars *b, size_t job, size_t jobs, const char *label)
+{
+    if (b)
+        hs_bars_watch(
+            &(hs_event){
+                .kind = HS_JOB_BEGINS, .job = job, .jobs = jobs, .label = label, .workers = 1 },
+            b);
+}
+
+bool hs_bars_progress(const hs_progress *progress, void *context)
+{
+    hs_bars *b = context;
+    return hs_bars_watch(
+        &(hs_event){
+            .kind = HS_JOB_PROGRESS, .jobs = b ? b->jobs : 0, .workers = 1, .progress = progress },
+        b);
+}
+
+void hs_bars_end(hs_bars *b, const char *text, bool failed)
+{
+    if (b && b->slots)
+        hs_bars_watch(&(hs_event){ .kind = HS_JOB_ENDS,
+                                   .job = b->slot[0].job + 1,
+                                   .jobs = b->jobs,
+                                   .text = text,
+                                   .failed = failed,
+                                   .workers = 1 },
+                      b);
+}

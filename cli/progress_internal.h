@@ -1,0 +1,43 @@
+/* What progress.c, which follows a run, and progress_draw.c, which draws it, share. */
+#ifndef HASTINGS_CLI_PROGRESS_INTERNAL_H
+#define HASTINGS_CLI_PROGRESS_INTERNAL_H
+
+#include <hastings/cli/progress.h>
+
+typedef struct {
+    bool busy;
+    size_t job;
+    char label[128], what[16];
+    uint64_t step, steps;
+    double loss, alpha;
+    double rate;        /* steps a second */
+    double began, last; /* of the phase: its beginning, and the last step that was seen */
+    double share;       /* of the job that is done, as far as that is known */
+    double said;        /* when the last plain line was written */
+} bar_slot;
+
+struct hs_bars {
+    hs_bars_options o;
+    bool measure, stopping;
+    size_t slots, jobs, done;
+    bar_slot *slot;
+    double began, estimate, drawn_at;
+    size_t drawn; /* lines that are on the terminal now */
+};
+
+/* Seconds left of the phase; NaN if not known. */
+double bar_slot_left(const bar_slot *slot);
+
+/* Width and height, if they are those of a terminal that may change. */
+void bars_measure(hs_bars *b);
+
+/* Draws all lines in place of those that are there; not too often, unless `at_once`. */
+void bars_draw(hs_bars *b, double now, double left, bool at_once);
+
+/* Removes the lines that are drawn. */
+void bars_clear(hs_bars *b);
+
+/* "L=8: train 52%, 2210/s, 0:04 left, loss 0.513, acceptance 0.66" */
+void bars_plain_line(const bar_slot *slot, char *line, size_t size);
+
+#endif
