@@ -64,7 +64,7 @@ hs_verdict_count hs_verdicts(const json_t *result);
  *  in the paper." if none is judged. */
 void hs_verdicts_sentence(hs_buffer *b, const hs_verdict_count *count);
 
-/** "✓", "~", "✗", "" */
+/** "✓", "≈", "✗", "" */
 const char *hs_verdict_mark(hs_verdict verdict);
 
 /** What a column is called in tables: "ESS/proposal". Its own name if it is not known. */

@@ -1,0 +1,26 @@
+/* Looking into results, which may lack anything: a text that is not there is "", a number NaN. */
+#ifndef HASTINGS_CLI_REPORT_INTERNAL_H
+#define HASTINGS_CLI_REPORT_INTERNAL_H
+
+#include <math.h>
+
+#include <jansson.h>
+
+static inline const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+static inline double number_of(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+static inline bool is_true(const json_t *object, const char *key)
+{
+    return json_is_true(json_object_get(object, key));
+}
+
+#endif
