@@ -19,6 +19,8 @@
  * The same chains, saved with the same options, give the same bytes: there is no time in a file
  * unless created_at or chains->seconds has one. Files are written under another name and renamed.
  *
+ * They end with a checksum, after what other readers see, so that loading finds damage.
+ *
  * HDF5, which NetCDF is built on, is not thread-safe: calls of these functions wait for each other.
  * A program that uses NetCDF or HDF5 by itself must not do so at the same time.
  */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include <hastings/tensor/memory.h>
 
@@ -158,13 +159,15 @@ static void make_stats(maker *m)
     }
 }
 
+enum { INITIAL = 1 << 16 }; /* bytes; files grow by so many at a time */
+
 /* The whole file, as bytes that free() frees. */
 static int make_file(const hs_chains *c, const hs_netcdf_options *options, NC_memio *image)
 {
     maker m = { .chains = c, .options = options };
     m.name = options->name ? options->name : "x";
     *image = (NC_memio){ 0 };
-    const int error = nc_create_mem("hastings.nc", NC_NETCDF4, 1 << 16, &m.file);
+    const int error = nc_create_mem("hastings.nc", NC_NETCDF4, INITIAL, &m.file);
     if (error != NC_NOERR)
         return error;
     put_text(&m, m.file, "title", options->title);
@@ -221,6 +224,9 @@ hs_status hs_chains_save_netcdf(const hs_chains *c, const hs_netcdf_options *opt
     whole_file f;
     whole_create(&f, path, message);
     whole_put(&f, image.memory, image.size);
+    unsigned char trailer[NETCDF_TRAILER];
+    netcdf_make_trailer((uint32_t)crc32_z(0, image.memory, image.size), trailer);
+    whole_put(&f, trailer, sizeof trailer);
     free(image.memory);
     return whole_commit(&f);
 }
