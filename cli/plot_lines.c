@@ -187,7 +187,7 @@ static void draw(cairo_t *cr, const void *data, double width, double height)
     c.box.bottom = height - PLOT_FOOT - plot_note_height(&y);
     if (!x.log && x.lo > 0 && x.lo < 0.1 * x.hi)
         x.lo = 0; /* steps and draws count from there */
-    plot_axis_init(&c.x, &x, f->x_range, (plot_pad){ 0, 0 }, width / 75);
+    plot_axis_init(&c.x, &x, f->x_range, (plot_pad){ 0, 0 }, width / 85);
     plot_axis_init(&c.y, &y, f->y_range, (plot_pad){ 0.05, 0.05 }, (c.box.bottom - c.box.top) / 45);
     c.box.left = plot_frame_left(cr, &c.y, f->y_label);
     c.box.right = width - PLOT_MARGIN - 6;

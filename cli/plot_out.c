@@ -2,14 +2,9 @@
 #include "plot_internal.h"
 
 #include <cairo-svg.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include <hastings/experiments/text_file.h>
 #include <hastings/mcmc/message_internal.h>
 #include <hastings/tensor/memory.h>
 
@@ -105,50 +100,6 @@ static hs_status render_png(const plot_job *job, double width, double height, do
                        : cairo_result(drawn, message);
 }
 
-static bool write_all(int fd, const char *bytes, size_t n)
-{
-    while (n > 0) {
-        const ssize_t part = write(fd, bytes, n);
-        if (part < 0 && errno == EINTR)
-            continue;
-        if (part <= 0)
-            return false;
-        bytes += part;
-        n -= (size_t)part;
-    }
-    return true;
-}
-
-/* Writes under another name, and renames when all is on disk. */
-static hs_status write_file(const char *path, const plot_bytes *bytes, hs_message *message)
-{
-    struct stat found;
-    if (stat(path, &found) == 0 && !S_ISREG(found.st_mode)) /* renaming would replace a device */
-        return message_fail(message, HS_EIO, "%.300s: exists and is not a regular file", path);
-    const size_t size = strlen(path) + 32;
-    char *temporary = hs_alloc(size);
-    if (!temporary)
-        return message_fail(message, HS_ENOMEM, "%.300s: out of memory for its name", path);
-    snprintf(temporary, size, "%s.%ld.tmp", path, (long)getpid());
-    const int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    bool good = fd >= 0 && write_all(fd, bytes->data, bytes->used) && fsync(fd) == 0;
-    int error = errno;
-    if (fd >= 0 && close(fd) != 0 && good) {
-        good = false;
-        error = errno;
-    }
-    if (good && rename(temporary, path) != 0) {
-        good = false;
-        error = errno;
-    }
-    if (fd >= 0 && !good)
-        unlink(temporary);
-    hs_free(temporary);
-    return good ? HS_OK
-                : message_fail(message, HS_EIO, "%.300s: cannot write the figure: %s", path,
-                               strerror(error));
-}
-
 static hs_status check(const plot_job *job, const hs_figure_out *out, hs_message *message)
 {
     if (!out || (!out->svg_path && !out->png_path && !out->svg))
@@ -189,9 +140,9 @@ hs_status plot_render(const plot_job *job, const hs_figure_out *out, hs_message 
     if (status == HS_OK && out->png_path)
         status = render_png(job, width, height, scale, &png, message);
     if (status == HS_OK && out->svg_path)
-        status = write_file(out->svg_path, &svg, message);
+        status = hs_text_save(out->svg_path, svg.data, svg.used, message);
     if (status == HS_OK && out->png_path)
-        status = write_file(out->png_path, &png, message);
+        status = hs_text_save(out->png_path, png.data, png.used, message);
     if (status == HS_OK && out->svg) {
         *out->svg = svg.data;
         svg.data = NULL;

@@ -48,10 +48,36 @@ size_t plot_text_clean(const char *text, char fitted[PLOT_TEXT])
     return used;
 }
 
+/* The text in letters that the font has. On a machine without any font, Cairo uses one of its own,
+ * which has those of ASCII. */
+static const char *in_font(cairo_t *cr, const char *text, char plain[PLOT_TEXT])
+{
+    static const struct {
+        const char *letter, *like;
+    } known[] = { { "\u2212", "-" }, { "\u2026", "..." }, { "\u00D7", "x" }, { "\u00B2", "^2" },
+                  { "\u2080", "0" }, { "\u2081", "1" },   { "\u2082", "2" }, { "\u2083", "3" } };
+    if (cairo_scaled_font_get_type(cairo_get_scaled_font(cr)) != CAIRO_FONT_TYPE_USER)
+        return text;
+    size_t used = 0;
+    while (*text && used + 4 < PLOT_TEXT) {
+        const size_t n = utf8_length((const unsigned char *)text);
+        const char like[2] = { n == 1 ? *text : '?', '\0' }, *use = like;
+        for (size_t i = 0; i < sizeof known / sizeof *known && n > 1; i++)
+            if (strncmp(text, known[i].letter, n) == 0)
+                use = known[i].like;
+        memcpy(plain + used, use, strlen(use));
+        used += strlen(use);
+        text += n ? n : 1;
+    }
+    plain[used] = '\0';
+    return plain;
+}
+
 double plot_text_width(cairo_t *cr, const char *fitted)
 {
+    char plain[PLOT_TEXT];
     cairo_text_extents_t extents;
-    cairo_text_extents(cr, fitted, &extents);
+    cairo_text_extents(cr, in_font(cr, fitted, plain), &extents);
     return extents.x_advance;
 }
 
@@ -78,7 +104,8 @@ void plot_text_show(cairo_t *cr, double x, double baseline, double align, const 
     if (!*fitted)
         return;
     cairo_move_to(cr, align > 0 ? x - align * plot_text_width(cr, fitted) : x, baseline);
-    cairo_show_text(cr, fitted);
+    char plain[PLOT_TEXT];
+    cairo_show_text(cr, in_font(cr, fitted, plain));
     cairo_new_path(cr);
 }
 
