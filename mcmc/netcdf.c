@@ -1,5 +1,6 @@
 #include "netcdf_internal.h"
 
+#include <hdf5.h>
 #include <pthread.h>
 
 static pthread_mutex_t library = PTHREAD_MUTEX_INITIALIZER;
@@ -7,6 +8,8 @@ static pthread_mutex_t library = PTHREAD_MUTEX_INITIALIZER;
 void netcdf_lock(void)
 {
     pthread_mutex_lock(&library);
+    /* HDF5 prints what it stumbles over, which NetCDF switches off on its first thread alone. */
+    (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
 
 void netcdf_unlock(void)

@@ -75,8 +75,8 @@ static int write_all(const char *directory)
         status = hs_chains_save_netcdf(c, &options, path, &message);
     snprintf(path, sizeof path, "%s/draws", directory);
     if (!status)
-        status = hs_chains_save_stan_csv(c, &(hs_stan_csv_options){ .warmup = 100, .seed = 7 }, path,
-                                         &message);
+        status = hs_chains_save_stan_csv(c, &(hs_stan_csv_options){ .warmup = 100, .seed = 7 },
+                                         path, &message);
     hs_report report;
     if (!status)
         status = hs_diagnose(c, NULL, &report, &message);
