@@ -6,7 +6,7 @@
 enum {
     HS_EXIT_OK = 0,
     HS_EXIT_FAILURE = 1,       /**< something could not be done: a file, a training, the output */
-    HS_EXIT_USAGE = 2,         /**< the command line, or a file of the user's, makes no sense */
+    HS_EXIT_USAGE = 2,         /**< the command line, or a text in it, makes no sense */
     HS_EXIT_INTERRUPTED = 130, /**< Ctrl-C or SIGTERM; what there is was saved */
 };
 

@@ -65,11 +65,13 @@ static void program_help(FILE *f)
     }
     fputs("\nhastings COMMAND --help describes one of them. Options of all:\n\n", f);
     hs_options_print(f, hs_global_options);
-    fputs(
-        "\nExit codes: 0, it is done; 1, something failed; 2, the command line or a file of yours\n"
-        "makes no sense; 130, Ctrl-C or SIGTERM stopped it, and what there was is saved.\n"
-        "A second Ctrl-C stops at once.\n",
-        f);
+    fputc('\n', f);
+    hs_print_wrapped(
+        f,
+        "Exit codes: 0, it is done; 1, something failed; 2, the command line, or a text "
+        "in it, makes no sense; 130, Ctrl-C or SIGTERM stopped it, and what there was is "
+        "saved. A second Ctrl-C stops at once.",
+        0, 0);
 }
 
 void hs_command_help(FILE *f, const hs_command *c)

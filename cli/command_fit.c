@@ -101,7 +101,7 @@ static const hs_option options[] = {
 const hs_command hs_command_fit = {
     .name = "fit",
     .words = "walk|mala|both",
-    .summary = "fits Ab Initio's coefficient to the optimal acceptance rates of theory",
+    .summary = "fits Ab Initio's coefficient to the acceptance rates of theory",
     .about =
         "Finds the coefficient A of the Ab Initio objective with which random walks (walk) or MALA "
         "(mala) on a normal target accept as theory says is optimal, 0.234 and 0.574, or come as "

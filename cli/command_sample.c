@@ -37,7 +37,9 @@ static int sample_problem(const hs_call *call, const hs_proposal_file *file, hs_
                           hs_bars *bars, const char *out)
 {
     const hs_arguments *a = call->arguments;
-    hs_proposal *proposal = hs_proposal_file_load(p->session, file, p->target);
+    const hs_proposal *proposal = hs_proposal_file_load(p->session, file, p->target);
+    if (!proposal)
+        return hs_call_fail_session(call, p->session);
     hs_bars_begin(bars, p->jobs, p->jobs + 1, file->path);
     hs_chains *chains = hs_sample(p->session, p->target, proposal,
                                   &(hs_sample_options){ .chains = hs_given_count(a, "chains", 5),

@@ -60,16 +60,30 @@ static size_t read_schemes(scheme *s, const char *text)
 
 /* ---- What each comes to ---------------------------------------------------------------------- */
 
+static bool is_kind(const scheme *s, const char *kind)
+{
+    return strcspn(s->text, ",") == strlen(kind) && !strncmp(s->text, kind, strlen(kind));
+}
+
 static hs_objective objective_of(const scheme *s)
 {
-    const bool flow = !strncmp(s->text, "resampling-flow", strlen("resampling-flow"));
-    return flow ? hs_nll() : hs_ab_initio(0.18125);
+    return is_kind(s, "resampling-flow") ? hs_nll() : hs_ab_initio(0.18125);
+}
+
+/* A rate that falls to 0, so that a comparison is of proposals and not of the last steps' noise. One number
+ * may have far to go, and bears larger steps than a network. */
+static hs_schedule schedule_of(const scheme *s, const hs_call *call, uint64_t steps)
+{
+    const double rate = hs_given_number(call->arguments, "rate", 1e-3);
+    const bool number = is_kind(s, "random-walk") || is_kind(s, "mala");
+    return (hs_schedule){ HS_COSINE, .rate = number ? 10 * rate : rate, .steps = steps };
 }
 
 static void try_scheme(const hs_call *call, hs_problem *p, scheme *s, hs_bars *bars)
 {
     hs_train_options o = hs_problem_training(p, call, bars);
     o.objective = objective_of(s);
+    o.schedule = schedule_of(s, call, o.steps);
     hs_proposal *proposal =
         hs_spec_proposal(p->session, p->target, s->text, 0, p->points.x, p->points.n);
     if (proposal)
@@ -86,9 +100,10 @@ static void try_scheme(const hs_call *call, hs_problem *p, scheme *s, hs_bars *b
         proposal && !hs_session_status(p->session) && !hs_interrupted() && isfinite(s->found.loss);
     s->proposal = proposal;
     snprintf(s->error, sizeof s->error, "%.255s",
-             hs_session_status(p->session) ? hs_session_error(p->session)
-             : s->done                     ? ""
-                                           : "its loss is not finite");
+             hs_interrupted()                ? "stopped"
+             : hs_session_status(p->session) ? hs_session_error(p->session)
+             : s->done                       ? ""
+                                             : "its loss is not finite");
     hs_session_clear(p->session);
 }
 
@@ -143,19 +158,17 @@ static json_t *result_json(scheme *const *ranked, size_t n, const scheme *chosen
 
 static void print_result(scheme *const *ranked, size_t n, const scheme *chosen)
 {
-    int width = 8;
-    for (size_t i = 0; i < n; i++)
-        width = (int)strlen(ranked[i]->text) > width ? (int)strlen(ranked[i]->text) : width;
-    printf("%-*s  %18s  %10s  %9s  %9s  %10s\n", width, "proposal", "Ab Initio loss", "acceptance",
-           "MSJD", "gradients", "training");
+    printf("%19s  %10s  %9s  %9s  %9s  %s\n", "Ab Initio loss", "acceptance", "MSJD", "gradients",
+           "training", "proposal");
     for (size_t i = 0; i < n; i++) {
         const scheme *s = ranked[i];
         if (s->done)
-            printf("%-*s  %9.4f +- %-6.2g  %9.3f  %9.4g  %9zu  %8.1f s\n", width, s->text,
-                   s->found.loss, s->found.loss_error, s->found.alpha, s->found.jump,
-                   hs_proposal_gradients(s->proposal), s->training.seconds);
+            printf("%9.4g +- %-6.2g  %10.3f  %9.4g  %9zu  %7.1f s  %s\n", s->found.loss,
+                   s->found.loss_error, s->found.alpha, s->found.jump,
+                   hs_proposal_gradients(s->proposal), s->training.seconds, s->text);
         else
-            printf("%-*s  %s\n", width, s->text, s->error);
+            printf("%19s  %10s  %9s  %9s  %9s  %s: %s\n", "-", "-", "-", "-", "-", s->text,
+                   *s->error ? s->error : "not tried");
     }
     printf("\nUse %s", chosen->text);
     if (chosen != ranked[0])
@@ -233,7 +246,7 @@ static int try_all(const hs_call *call, hs_problem *p, scheme *schemes, size_t n
             snprintf(text, sizeof text, "loss %.4g, acceptance %.2f", schemes[i].found.loss,
                      schemes[i].found.alpha);
         else
-            snprintf(text, sizeof text, "%s", hs_interrupted() ? "stopped" : schemes[i].error);
+            snprintf(text, sizeof text, "%s", schemes[i].error);
         hs_bars_end(bars, text, !schemes[i].done && !hs_interrupted());
     }
     return hs_interrupted() ? HS_EXIT_INTERRUPTED : HS_EXIT_OK;
@@ -303,7 +316,9 @@ static const hs_option options[] = {
     { "steps", HS_OPTION_COUNT, "N", "gradient steps of each training; default: 20000" },
     { "starts", HS_OPTION_COUNT, "N", "start points of a step; default: 8" },
     { "proposals", HS_OPTION_COUNT, "N", "proposals from each; default: 100" },
-    { "rate", HS_OPTION_NUMBER, "X", "learning rate of Adam; default: 3e-4" },
+    { "rate", HS_OPTION_NUMBER, "X",
+      "learning rate of Adam at first, which falls to 0; ten times that for step sizes; default: "
+      "1e-3" },
     { "batches", HS_OPTION_COUNT, "N", "batches that losses are compared on; default: 200" },
     { "reference", HS_OPTION_COUNT, "N",
       "proposals of the chain of HMC that stands for draws of targets that have none; default: "

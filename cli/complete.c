@@ -316,7 +316,7 @@ static int completion(const hs_call *call)
 const hs_command hs_command_completion = {
     .name = "completion",
     .words = "bash|zsh|fish",
-    .summary = "prints a script with which the shell completes commands and options",
+    .summary = "prints a script that completes command lines in a shell",
     .about = "Prints a script for a shell, after which the tab key completes commands, options, "
              "experiments, targets, proposals and objectives.",
     .examples = "source <(hastings completion bash)\n"

@@ -61,7 +61,7 @@ static bool read_positive(const char *text, double *value)
 static bool is_choice(const char *choices, const char *text)
 {
     const size_t length = strlen(text);
-    for (const char *c = choices; c; c = strchr(c, '|')) {
+    for (const char *c = strchr(text, '|') ? NULL : choices; c; c = strchr(c, '|')) {
         c += *c == '|';
         if (length > 0 && strncmp(c, text, length) == 0 && (c[length] == '|' || !c[length]))
             return true;

@@ -44,15 +44,17 @@ static void begin_phase(bar_slot *slot, const char *what, double now)
     slot->loss = slot->alpha = NAN;
 }
 
-/* The rate is a mean over all of the phase at first, and later over about the last ten seconds. */
+/* The rate is a mean over all of the phase at first, and later over about the last ten seconds. The first
+ * report of a phase only says where it began: a training that is resumed does not begin at 0. */
 static void follow(bar_slot *slot, const hs_progress *p, double now)
 {
     static const double memory = 10;
-    if (strcmp(slot->what, p->what ? p->what : "") != 0 || p->step < slot->step ||
-        p->steps != slot->steps)
-        begin_phase(slot, p->what, slot->last < now ? slot->last : now);
+    const bool first = strcmp(slot->what, p->what ? p->what : "") != 0 || p->step < slot->step ||
+                       p->steps != slot->steps;
+    if (first)
+        begin_phase(slot, p->what, now);
     const double passed = now - slot->last, all = now - slot->began;
-    if (passed > 0 && p->step > slot->step) {
+    if (!first && passed > 0 && p->step > slot->step) {
         const double fresh = (double)(p->step - slot->step) / passed;
         const double weight = fmax(1 - exp(-passed / memory), passed / all);
         slot->rate += weight * (fresh - slot->rate);
@@ -63,7 +65,7 @@ static void follow(bar_slot *slot, const hs_progress *p, double now)
     slot->loss = p->loss;
     slot->alpha = p->alpha;
     const double share = p->steps ? (double)p->step / (double)p->steps : 0;
-    slot->share = fmax(slot->share, share);
+    slot->share = fmax(slot->share, fmin(share, 1));
 }
 
 double bar_slot_left(const bar_slot *slot)
@@ -185,11 +187,11 @@ static bool has_slot(hs_bars *b, size_t slot)
     return true;
 }
 
-static void announce(hs_bars *b, const hs_event *e)
+static void announce(hs_bars *b, const hs_event *e, double now)
 {
     b->jobs = e->jobs;
     b->estimate = e->estimate;
-    b->began = b->o.now();
+    b->began = now;
     if (b->o.quiet)
         return;
     char text[HS_DURATION_TEXT];
@@ -257,7 +259,7 @@ bool hs_bars_watch(const hs_event *e, void *context)
         return !hs_interrupted();
     switch (e->kind) {
     case HS_RUN_BEGINS:
-        announce(b, e);
+        announce(b, e, now);
         break;
     case HS_JOB_BEGINS:
         job_begins(b, e, now);
