@@ -1,54 +1,21 @@
 /* CSV files: a header, then numbers. */
-#include <ctype.h>
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "csv_internal.h"
 #include "dataset_internal.h"
 
 enum { LONGEST_NUMBER = 63, SHOWN = 40 };
 
 typedef struct {
     const char *path;
-    const char *at, *end; /* what has not been read */
-    size_t line;          /* number of the line that was read last */
+    csv_text text;
     hs_message *message;
     const char *const *names; /* [columns], once known */
 } scanner;
 
-typedef struct {
-    const char *at, *end;
-} span;
-
-/* ---- Lines and fields ------------------------------------------------------------------------ */
-
-static bool next_line(scanner *s, span *line)
-{
-    if (s->at == s->end)
-        return false;
-    const char *end = memchr(s->at, '\n', (size_t)(s->end - s->at));
-    *line = (span){ s->at, end ? end : s->end };
-    s->at = end ? end + 1 : s->end;
-    if (line->end > line->at && line->end[-1] == '\r')
-        line->end--;
-    s->line++;
-    return true;
-}
-
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-static span trim(span field)
-{
-    while (field.at < field.end && is_blank(*field.at))
-        field.at++;
-    while (field.end > field.at && is_blank(field.end[-1]))
-        field.end--;
-    return field;
-}
+/* ---- Fields ---------------------------------------------------------------------------------- */
 
 /* Takes the field up to the next comma that is not in quotes; *last tells that none followed. */
 static span next_field(span *line, bool *last)
@@ -57,11 +24,11 @@ static span next_field(span *line, bool *last)
     const char *p = line->at;
     for (; p < line->end && (quoted || *p != ','); p++)
         quoted = quoted != (*p == '"');
-    span field = trim((span){ line->at, p });
+    span field = span_trim((span){ line->at, p });
     *last = p == line->end;
     line->at = *last ? p : p + 1;
     if (field.end - field.at >= 2 && *field.at == '"' && field.end[-1] == '"')
-        field = trim((span){ field.at + 1, field.end - 1 });
+        field = span_trim((span){ field.at + 1, field.end - 1 });
     return field;
 }
 
@@ -73,24 +40,12 @@ static size_t count_fields(span line)
     return count;
 }
 
-#define AT_FIELD(s, column) (s)->path, (s)->line, (column) + 1, (s)->names[column]
+#define AT_FIELD(s, column) (s)->path, (s)->text.line, (column) + 1, (s)->names[column]
 #define FIELD_FAIL(s, column, status, format, ...)                                                 \
     message_fail((s)->message, status, "%.300s, line %zu, column %zu (%.60s): " format,            \
                  AT_FIELD(s, column), __VA_ARGS__)
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
-
-static bool is_word(const char *text, const char *const *words)
-{
-    for (; *words; words++) {
-        size_t i = 0;
-        while (text[i] && tolower((unsigned char)text[i]) == (*words)[i])
-            i++;
-        if (!text[i] && !(*words)[i])
-            return true;
-    }
-    return false;
-}
 
 static hs_status parse_number(const scanner *s, size_t column, span field, double *value)
 {
@@ -103,10 +58,10 @@ static hs_status parse_number(const scanner *s, size_t column, span field, doubl
         return FIELD_FAIL(s, column, HS_EFORMAT, "\"%.*s...\" (%zu characters) is not a number",
                           SHOWN, field.at, length);
     memcpy(text, field.at, length);
-    if (is_word(text, missing))
+    if (csv_is_word(text, missing))
         return FIELD_FAIL(s, column, HS_EFORMAT, "the value is missing%s%s%s", length ? " (" : "",
                           text, length ? ")" : "");
-    if (is_word(text, nonfinite))
+    if (csv_is_word(text, nonfinite))
         return FIELD_FAIL(s, column, HS_ENONFINITE, "%s is not a finite number", text);
     char *end = text;
     if (strspn(text, "0123456789+-.eE") == length)
@@ -128,9 +83,10 @@ static bool looks_like_number(span field)
 static hs_status read_header(scanner *s, hs_arena *arena, size_t *columns, size_t most)
 {
     span line;
-    if (!next_line(s, &line) || trim(line).at == trim(line).end)
+    if (!csv_next_line(&s->text, &line) || span_trim(line).at == span_trim(line).end)
         return message_fail(s->message, HS_EFORMAT, "%.300s: %s", s->path,
-                            s->at == s->end ? "the file is empty" : "line 1, the header, is empty");
+                            s->text.at == s->text.end ? "the file is empty"
+                                                      : "line 1, the header, is empty");
     const size_t count = count_fields(line);
     if (count > most)
         return message_fail(s->message, HS_EOVERFLOW,
@@ -196,22 +152,22 @@ static hs_status find_label(const scanner *s, const hs_dataset_options *o, size_
 /* Lines that are left, without empty ones at the end. */
 static size_t count_rows(scanner s)
 {
-    size_t last = s.line;
-    const size_t first = s.line;
-    for (span line; next_line(&s, &line);)
-        if (trim(line).at < trim(line).end)
-            last = s.line;
+    size_t last = s.text.line;
+    const size_t first = s.text.line;
+    for (span line; csv_next_line(&s.text, &line);)
+        if (span_trim(line).at < span_trim(line).end)
+            last = s.text.line;
     return last - first;
 }
 
 static hs_status read_row(const scanner *s, span line, size_t columns, size_t label, double *x,
                           double *y)
 {
-    const size_t count = trim(line).at < trim(line).end ? count_fields(line) : 0;
+    const size_t count = span_trim(line).at < span_trim(line).end ? count_fields(line) : 0;
     if (count != columns)
         return message_fail(s->message, HS_EFORMAT,
                             "%.300s, line %zu has %zu columns, the header has %zu", s->path,
-                            s->line, count, columns);
+                            s->text.line, count, columns);
     bool last;
     for (size_t i = 0; i < columns; i++) {
         double value = 0;
@@ -231,18 +187,16 @@ static hs_status read_row(const scanner *s, span line, size_t columns, size_t la
 /* Reads the rows with the decimal point of the C locale, on this thread only. */
 static hs_status read_rows(scanner *s, hs_dataset *d, size_t label)
 {
-    const locale_t c_locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    if (c_locale == (locale_t)0)
+    csv_locale locale;
+    if (!csv_begin_numbers(&locale))
         return message_fail(s->message, HS_ENOMEM, "%.300s: no \"C\" locale", s->path);
-    const locale_t before = uselocale(c_locale);
     hs_status status = HS_OK;
     for (size_t r = 0; r < d->rows && status == HS_OK; r++) {
         span line = { NULL, NULL };
-        next_line(s, &line);
+        csv_next_line(&s->text, &line);
         status = read_row(s, line, d->features + 1, label, dataset_row(d, r), &d->y[r]);
     }
-    uselocale(before);
-    freelocale(c_locale);
+    csv_end_numbers(&locale);
     return status;
 }
 
@@ -330,9 +284,9 @@ hs_status hs_dataset_load_csv(hs_dataset **data, const char *path,
     hs_status status = dataset_read_file(path, o.max_bytes, &bytes, &length, message);
     if (status != HS_OK)
         return status;
-    scanner s = { .path = path, .at = bytes, .end = bytes + length, .message = message };
+    scanner s = { .path = path, .text = { bytes, bytes + length, 0 }, .message = message };
     if (length >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) /* a byte order mark */
-        s.at += 3;
+        s.text.at += 3;
     if (memchr(bytes, '\0', length))
         status = message_fail(message, HS_EFORMAT, "%.300s: not a text file", path);
     else

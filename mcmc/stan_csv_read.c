@@ -2,7 +2,6 @@
 #include "stan_csv_internal.h"
 
 #include <ctype.h>
-#include <locale.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,13 +10,10 @@
 
 #include <hastings/tensor/memory.h>
 
+#include "csv_internal.h"
 #include "dataset_internal.h"
 
 enum { LONGEST_NUMBER = 63, SHOWN = 40 };
-
-typedef struct {
-    const char *at, *end;
-} span;
 
 /* What a column is. */
 typedef enum { IGNORED, DRAW, LOG_PI, ALPHA, JUMP, ACCEPTED } role;
@@ -26,8 +22,7 @@ typedef enum { IGNORED, DRAW, LOG_PI, ALPHA, JUMP, ACCEPTED } role;
 typedef struct {
     const char *path;
     hs_message *message;
-    const char *at, *end; /* what has not been read */
-    size_t line;          /* number of the line that was read last */
+    csv_text text;
     span header;
     size_t samples, warmup, thin, save_warmup; /* as the file says; SIZE_MAX if it does not */
     double seconds;
@@ -52,23 +47,11 @@ static hs_status no_memory(const source *s)
 
 /* ---- Lines and fields ------------------------------------------------------------------------ */
 
-static span trim(span s)
-{
-    while (s.at < s.end && (*s.at == ' ' || *s.at == '\t'))
-        s.at++;
-    while (s.end > s.at && (s.end[-1] == ' ' || s.end[-1] == '\t' || s.end[-1] == '\r'))
-        s.end--;
-    return s;
-}
-
 static bool next_line(source *s, span *line)
 {
-    if (s->at == s->end)
+    if (!csv_next_line(&s->text, line))
         return false;
-    const char *end = memchr(s->at, '\n', (size_t)(s->end - s->at));
-    *line = trim((span){ s->at, end ? end : s->end });
-    s->at = end ? end + 1 : s->end;
-    s->line++;
+    *line = span_trim(*line);
     return true;
 }
 
@@ -90,22 +73,7 @@ static span next_field(span *line)
     const char *comma = memchr(line->at, ',', (size_t)(line->end - line->at));
     const span field = { line->at, comma ? comma : line->end };
     line->at = comma ? comma + 1 : line->end;
-    return trim(field);
-}
-
-static size_t length_of(span s)
-{
-    return (size_t)(s.end - s.at);
-}
-
-static bool equal(span a, span b)
-{
-    return length_of(a) == length_of(b) && memcmp(a.at, b.at, length_of(a)) == 0;
-}
-
-static bool equal_text(span s, const char *text)
-{
-    return length_of(s) == strlen(text) && memcmp(s.at, text, length_of(s)) == 0;
+    return span_trim(field);
 }
 
 /* ---- Comments -------------------------------------------------------------------------------- */
@@ -113,22 +81,22 @@ static bool equal_text(span s, const char *text)
 /* Takes "#     num_samples = 1000 (Default)" if it is one of those that matter. */
 static void take_setting(source *s, span line)
 {
-    const char *equals = memchr(line.at, '=', length_of(line));
+    const char *equals = memchr(line.at, '=', span_length(line));
     if (!equals)
         return;
-    const span key = trim((span){ line.at + 1, equals });
+    const span key = span_trim((span){ line.at + 1, equals });
     char value[32] = "";
-    const span text = trim((span){ equals + 1, line.end });
-    memcpy(value, text.at, length_of(text) < 31 ? length_of(text) : 31);
+    const span text = span_trim((span){ equals + 1, line.end });
+    memcpy(value, text.at, span_length(text) < 31 ? span_length(text) : 31);
     const bool is_true = strncmp(value, "true", 4) == 0;
     const size_t number = is_true ? 1 : (size_t)strtoull(value, NULL, 10);
-    if (equal_text(key, "num_samples"))
+    if (span_is(key, "num_samples"))
         s->samples = number;
-    else if (equal_text(key, "num_warmup"))
+    else if (span_is(key, "num_warmup"))
         s->warmup = number;
-    else if (equal_text(key, "save_warmup"))
+    else if (span_is(key, "save_warmup"))
         s->save_warmup = number;
-    else if (equal_text(key, "thin"))
+    else if (span_is(key, "thin"))
         s->thin = number;
 }
 
@@ -137,10 +105,10 @@ static void take_time(source *s, span line)
 {
     static const char end[] = "seconds (Sampling)";
     char text[64] = "";
-    if (length_of(line) <= sizeof end || length_of(line) > sizeof text ||
+    if (span_length(line) <= sizeof end || span_length(line) > sizeof text ||
         memcmp(line.end - strlen(end), end, strlen(end)) != 0)
         return;
-    memcpy(text, line.at + 1, length_of(line) - 1);
+    memcpy(text, line.at + 1, span_length(line) - 1);
     s->seconds = strtod(text, NULL);
 }
 
@@ -159,15 +127,13 @@ static hs_status check_header(const source *s)
         return SOURCE_FAIL(s, HS_EFORMAT,
                            ", line %zu: expected the names of columns, which begin with a letter, "
                            "found \"%.*s\"",
-                           s->path, s->line,
-                           (int)(length_of(s->header) < SHOWN ? length_of(s->header) : SHOWN),
-                           s->header.at);
+                           s->path, s->text.line, span_shown(s->header, SHOWN), s->header.at);
     span line = s->header;
     const size_t columns = count_fields(line);
     for (size_t i = 0; i < columns; i++)
-        if (length_of(next_field(&line)) == 0)
+        if (span_length(next_field(&line)) == 0)
             return SOURCE_FAIL(s, HS_EFORMAT, ", line %zu, column %zu has no name", s->path,
-                               s->line, i + 1);
+                               s->text.line, i + 1);
     return HS_OK;
 }
 
@@ -175,7 +141,7 @@ static hs_status check_header(const source *s)
 static hs_status take_header(source *s)
 {
     s->samples = s->warmup = s->thin = s->save_warmup = SIZE_MAX;
-    if (s->at == s->end)
+    if (s->text.at == s->text.end)
         return SOURCE_FAIL(s, HS_EFORMAT, ": it is empty", s->path);
     while (next_line(s, &s->header)) {
         if (!is_comment(s->header))
@@ -184,7 +150,7 @@ static hs_status take_header(source *s)
             take_setting(s, s->header);
     }
     return SOURCE_FAIL(s, HS_EFORMAT, ": no line with the names of columns; it ends after line %zu",
-                       s->path, s->line);
+                       s->path, s->text.line);
 }
 
 /* Counts the rows that follow; says how many of them are draws. */
@@ -194,9 +160,9 @@ static hs_status count_draws(const source *s, size_t *skip, size_t *draws)
     size_t rows = 0;
     for (span line; next_line(&rest, &line);)
         rows += !is_comment(line);
-    if (s->end[-1] != '\n')
+    if (s->text.end[-1] != '\n')
         return SOURCE_FAIL(s, HS_EFORMAT, ", line %zu: truncated: the line does not end", s->path,
-                           rest.line);
+                           rest.text.line);
     const size_t thin = s->thin == SIZE_MAX ? 1 : s->thin;
     if (thin == 0)
         return SOURCE_FAIL(s, HS_EFORMAT, ": its setting thin is not a positive number", s->path);
@@ -228,9 +194,9 @@ static role role_of(span name)
                   { "jump__", JUMP },
                   { "accepted__", ACCEPTED } };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (equal_text(name, known[i].name))
+        if (span_is(name, known[i].name))
             return known[i].role;
-    const bool sampler = length_of(name) >= 2 && memcmp(name.end - 2, "__", 2) == 0;
+    const bool sampler = span_length(name) >= 2 && memcmp(name.end - 2, "__", 2) == 0;
     return sampler ? IGNORED : DRAW;
 }
 
@@ -240,7 +206,7 @@ static hs_status take_layout(const source *s, layout *l)
     static const unsigned keep[] = {
         0, 0, HS_KEEP_LOG_PI, HS_KEEP_ALPHA, HS_KEEP_JUMP, HS_KEEP_ACCEPTED
     };
-    const size_t length = length_of(s->header);
+    const size_t length = span_length(s->header);
     char *copy = hs_arena_alloc(&l->text, length); /* outlives the file */
     l->path = s->path;
     l->columns = count_fields(s->header);
@@ -259,7 +225,7 @@ static hs_status take_layout(const source *s, layout *l)
     if (l->dim == 0)
         return SOURCE_FAIL(s, HS_EFORMAT,
                            ", line %zu: all columns end in \"__\" and are about the sampler",
-                           s->path, s->line);
+                           s->path, s->text.line);
     return HS_OK;
 }
 
@@ -270,15 +236,15 @@ static hs_status compare_layout(const source *s, const layout *l, size_t draws)
     const size_t columns = count_fields(line);
     for (size_t i = 0; i < columns && i < l->columns; i++) {
         const span name = next_field(&line), expected = l->name[i];
-        if (!equal(name, expected))
-            return SOURCE_FAIL(
-                s, HS_ESHAPE, ", line %zu, column %zu is \"%.*s\", but \"%.*s\" in %.200s", s->path,
-                s->line, i + 1, (int)(length_of(name) < 60 ? length_of(name) : 60), name.at,
-                (int)(length_of(expected) < 60 ? length_of(expected) : 60), expected.at, l->path);
+        if (!span_equal(name, expected))
+            return SOURCE_FAIL(s, HS_ESHAPE,
+                               ", line %zu, column %zu is \"%.*s\", but \"%.*s\" in %.200s",
+                               s->path, s->text.line, i + 1, span_shown(name, 60), name.at,
+                               span_shown(expected, 60), expected.at, l->path);
     }
     if (columns != l->columns)
         return SOURCE_FAIL(s, HS_ESHAPE, ", line %zu has %zu columns, %.200s has %zu", s->path,
-                           s->line, columns, l->path, l->columns);
+                           s->text.line, columns, l->path, l->columns);
     if (draws != l->draws)
         return SOURCE_FAIL(s, HS_ESHAPE, ": it has %zu draws, %.200s has %zu", s->path, draws,
                            l->path, l->draws);
@@ -291,7 +257,7 @@ static hs_status show_names(const layout *l, hs_chain_names *names, hs_message *
     for (size_t i = 0; names->name && i < l->columns; i++) {
         if (l->role[i] != DRAW)
             continue;
-        const char *name = stan_shown_name(&names->text, l->name[i].at, length_of(l->name[i]));
+        const char *name = stan_shown_name(&names->text, l->name[i].at, span_length(l->name[i]));
         if (!name)
             break;
         names->name[names->count++] = name;
@@ -303,28 +269,16 @@ static hs_status show_names(const layout *l, hs_chain_names *names, hs_message *
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-static bool is_nonfinite(const char *text)
-{
-    static const char *const words[] = { "nan", "inf", "infinity" };
-    text += *text == '+' || *text == '-';
-    for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
-        size_t i = 0;
-        while (text[i] && tolower((unsigned char)text[i]) == words[k][i])
-            i++;
-        if (!text[i] && !words[k][i])
-            return true;
-    }
-    return false;
-}
-
 static bool parse_number(span field, double *value)
 {
+    static const char *const nonfinite[] = { "nan", "inf", "infinity", NULL };
     char text[LONGEST_NUMBER + 1] = "";
-    const size_t length = length_of(field);
+    const size_t length = span_length(field);
     if (length == 0 || length > LONGEST_NUMBER)
         return false;
     memcpy(text, field.at, length);
-    if (strspn(text, "0123456789+-.eE") != length && !is_nonfinite(text))
+    if (strspn(text, "0123456789+-.eE") != length &&
+        !csv_is_word(text + (*text == '+' || *text == '-'), nonfinite))
         return false;
     char *end;
     *value = strtod(text, &end);
@@ -336,15 +290,15 @@ static hs_status take_row(const source *s, span line, const layout *l, hs_chains
     const size_t count = count_fields(line);
     if (count != l->columns)
         return SOURCE_FAIL(s, HS_EFORMAT, ", line %zu has %zu columns, the header has %zu", s->path,
-                           s->line, count, l->columns);
+                           s->text.line, count, l->columns);
     double *x = c->x + at * c->dim, value = 0;
     for (size_t i = 0; i < l->columns; i++) {
         const span field = next_field(&line), name = l->name[i];
         if (!parse_number(field, &value))
-            return SOURCE_FAIL(
-                s, HS_EFORMAT, ", line %zu, column %zu (%.*s): \"%.*s\" is not a number", s->path,
-                s->line, i + 1, (int)(length_of(name) < 60 ? length_of(name) : 60), name.at,
-                (int)(length_of(field) < SHOWN ? length_of(field) : SHOWN), field.at);
+            return SOURCE_FAIL(s, HS_EFORMAT,
+                               ", line %zu, column %zu (%.*s): \"%.*s\" is not a number", s->path,
+                               s->text.line, i + 1, span_shown(name, 60), name.at,
+                               span_shown(field, SHOWN), field.at);
         switch (l->role[i]) {
         case DRAW:
             *x++ = value;
@@ -403,7 +357,7 @@ static hs_status load_file(source *s, layout *l, size_t chain, size_t count, hs_
     }
     if (status == HS_OK)
         status = take_rows(s, l, skip, *chains, chain);
-    if (status == HS_OK && s->seconds > (*chains)->seconds)
+    if (status == HS_OK && isfinite(s->seconds) && s->seconds > (*chains)->seconds)
         (*chains)->seconds = s->seconds; /* chains run side by side */
     return status;
 }
@@ -427,7 +381,9 @@ static hs_status load_files(hs_chains **chains, const char *const *paths, size_t
         size_t length = 0;
         status = dataset_read_file(paths[m], SIZE_MAX / 4, &bytes, &length, message);
         if (status == HS_OK) {
-            source s = { .path = paths[m], .message = message, .at = bytes, .end = bytes + length };
+            source s = { .path = paths[m],
+                         .message = message,
+                         .text = { bytes, bytes + length, 0 } };
             status = load_file(&s, l, m, count, chains);
         }
         hs_free(bytes);
@@ -454,17 +410,14 @@ hs_status hs_chains_load_stan_csv(hs_chains **chains, const char *const *paths, 
         if (!paths[m])
             return message_fail(message, HS_EINVAL, "hs_chains_load_stan_csv: path %zu is missing",
                                 m);
-    /* Numbers have the decimal point of the C locale, on this thread only. */
-    const locale_t c_locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    if (c_locale == (locale_t)0)
+    csv_locale locale;
+    if (!csv_begin_numbers(&locale))
         return message_fail(message, HS_ENOMEM, "%.300s: no \"C\" locale", paths[0]);
-    const locale_t before = uselocale(c_locale);
     layout l = { 0 };
     hs_status status = load_files(chains, paths, count, &l, message);
     if (status == HS_OK && names)
         status = show_names(&l, names, message);
-    uselocale(before);
-    freelocale(c_locale);
+    csv_end_numbers(&locale);
     hs_arena_free(&l.text);
     if (status != HS_OK) {
         hs_chains_free(*chains);

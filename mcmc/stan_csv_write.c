@@ -2,11 +2,11 @@
  * and stansummary insist on. */
 #include "stan_csv_internal.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "csv_internal.h"
 #include "message_internal.h"
 #include "whole_file_internal.h"
 
@@ -129,20 +129,17 @@ static hs_status save_chains(const content *w, const char *stem, hs_message *mes
 {
     const size_t size = strlen(stem) + 32;
     char *path = hs_alloc(size);
-    const locale_t c_locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    hs_status status = HS_OK;
-    if (!path || c_locale == (locale_t)0) {
-        status = message_fail(message, HS_ENOMEM, "%.300s: out of memory", stem);
-    } else {
-        const locale_t before = uselocale(c_locale);
-        for (size_t m = 0; m < w->chains->chains && status == HS_OK; m++) {
-            snprintf(path, size, "%s_%zu.csv", stem, m + 1);
-            status = save_chain(w, path, m, message);
-        }
-        uselocale(before);
+    csv_locale locale;
+    if (!path || !csv_begin_numbers(&locale)) {
+        hs_free(path);
+        return message_fail(message, HS_ENOMEM, "%.300s: out of memory", stem);
     }
-    if (c_locale != (locale_t)0)
-        freelocale(c_locale);
+    hs_status status = HS_OK;
+    for (size_t m = 0; m < w->chains->chains && status == HS_OK; m++) {
+        snprintf(path, size, "%s_%zu.csv", stem, m + 1);
+        status = save_chain(w, path, m, message);
+    }
+    csv_end_numbers(&locale);
     hs_free(path);
     return status;
 }

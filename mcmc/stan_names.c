@@ -92,13 +92,15 @@ static bool is_in_place(const element *e, const element *last, size_t k)
     return k == 0;
 }
 
-/* How many names from the first on are a whole array in Stan's order; 0 if they are not. */
-static size_t count_array(const char *const *names, size_t count)
+/* How many names from the first on are elements of one array; tells whether they are all of it, in
+ * Stan's order. */
+static size_t count_array(const char *const *names, size_t count, bool *whole)
 {
     const element first = take_apart(names[0]);
-    if (first.rank == 0)
-        return 0;
     element last = first;
+    *whole = false;
+    if (first.rank == 0)
+        return 1;
     size_t n = 1;
     for (; n < count; n++) {
         const element e = take_apart(names[n]);
@@ -108,16 +110,16 @@ static size_t count_array(const char *const *names, size_t count)
     }
     size_t length = 1;
     for (int i = 0; i < last.rank; i++) {
-        if (last.index[i] == 0 || length > count / last.index[i])
-            return 0;
+        if (last.index[i] == 0 || length > n / last.index[i])
+            return n;
         length *= last.index[i];
     }
-    for (size_t k = 0; k < n; k++) {
+    *whole = length == n;
+    for (size_t k = 0; *whole && k < n; k++) {
         const element e = take_apart(names[k]);
-        if (!is_in_place(&e, &last, k))
-            return 0;
+        *whole = is_in_place(&e, &last, k);
     }
-    return length == n ? n : 0;
+    return n;
 }
 
 static char *dotted(hs_arena *arena, const char *name)
@@ -164,21 +166,25 @@ bool stan_column_names(const char *const *names, size_t count, hs_chain_names *c
 {
     *columns = (hs_chain_names){ 0 };
     columns->name = hs_arena_alloc(&columns->text, count * sizeof *columns->name);
-    size_t array = 0; /* columns that follow and belong to a whole array */
+    size_t array = 0; /* names that follow and are of one array */
+    bool whole = false;
     for (size_t i = 0; columns->name && i < count; i++) {
         char *name;
-        if (names && array == 0)
-            array = count_array(names + i, count - i);
+        const bool begins = names && array == 0;
+        if (begins)
+            array = count_array(names + i, count - i, &whole);
+        array -= array > 0;
         if (!names) {
             name = hs_arena_alloc(&columns->text, 32);
             if (name)
                 snprintf(name, 32, "x.%zu", i + 1);
-        } else if (array > 0) {
+        } else if (whole) {
             name = dotted(&columns->text, names[i]);
-            array--;
-        } else {
-            name = unique_name(columns, names[i]);
+            if (begins && name && is_taken(columns, name)) /* there were two of the name */
+                whole = false;
         }
+        if (names && !whole)
+            name = unique_name(columns, names[i]);
         if (!name)
             break;
         columns->name[columns->count++] = name;
