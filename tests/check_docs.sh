@@ -1,8 +1,9 @@
 #!/bin/sh
-# check_docs.sh ROOT OPS_REFERENCE: what the documents say about files is so.
+# check_docs.sh ROOT OPS_REFERENCE [PROGRAM]: what the documents say about files is so.
 #   - docs/ops.md is what OPS_REFERENCE prints
 #   - a code block under <!-- from FILE --> is found in FILE, line by line; under <!-- all of FILE -->
 #     it is the whole file
+#   - a code block under <!-- output of hastings ARGUMENT... --> is what PROGRAM prints
 #   - a diff under <!-- applies --> applies to the tree
 #   - links to files lead somewhere
 set -u
@@ -24,12 +25,19 @@ block() {
 }
 
 for document in *.md docs/*.md; do
-    grep -nE '^<!-- (all of|from) [^ ]+ -->$|^<!-- applies -->$' "$document" >"$scratch/marks"
+    grep -nE '^<!-- (all of|from) [^ ]+ -->$|^<!-- (applies|output of hastings .*) -->$' "$document" >"$scratch/marks"
     while IFS=: read -r line mark; do
         block "$document" "$line" >"$scratch/block"
         [ -s "$scratch/block" ] || complain "$document:$line: no code block follows"
         file=$(echo "$mark" | awk '{ print $(NF - 1) }')
         case $mark in
+        *"output of"*)
+            arguments=${mark#*hastings }
+            [ $# -ge 3 ] || continue
+            # shellcheck disable=SC2086
+            "$3" ${arguments% -->} | cmp -s - "$scratch/block" ||
+                complain "$document:$line: is out of date: cmake --build --preset release --target update-docs"
+            ;;
         *"all of"*)
             cmp -s "$scratch/block" "$file" || complain "$document:$line: is not $file"
             ;;

@@ -1,0 +1,154 @@
+#!/bin/sh
+# check_cli.sh PROGRAM: what tests inside of one process cannot show: pipes, signals, files that are made,
+# and completion in a shell.
+set -u
+program=$1
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+export LC_ALL=C
+failed=0
+complain() {
+    echo "$*"
+    failed=1
+}
+# expect CODE ARGUMENT...: runs the program; what it writes is in out and err.
+expect() {
+    wanted=$1
+    shift
+    "$program" "$@" >out 2>err
+    code=$?
+    [ $code -eq "$wanted" ] || complain "hastings $*: exit code $code, not $wanted: $(cat err)"
+}
+says() {
+    grep -q -e "$2" "$1" || complain "\"$2\" is not in $1: $(cat "$1")"
+}
+
+# ---- Where output goes
+
+{
+    "$program" list
+    echo $? >code
+} | head -n 1 >out
+[ "$(cat code)" = 0 ] || complain "hastings list | head: exit code $(cat code)"
+"$program" list >&- 2>err
+[ $? -eq 1 ] || complain "hastings list with stdout closed does not fail"
+says err "the output could not be written"
+if [ -e /dev/full ]; then
+    "$program" list >/dev/full 2>err
+    [ $? -eq 1 ] || complain "hastings list on a full disk does not fail"
+    says err "No space left"
+fi
+
+# ---- Train, sample, diagnose: nothing is replaced
+
+train="train --target cross --proposal mala --steps 50 --starts 2 --proposals 5"
+# shellcheck disable=SC2086
+expect 0 $train
+# shellcheck disable=SC2086
+expect 0 $train --quiet
+[ -s err ] && complain "--quiet is not: $(cat err)"
+[ -e proposals/cross-mala-ab-initio-2.json ] || complain "no second proposal: $(ls proposals)"
+for kind in nc npy; do
+    expect 0 sample proposals/cross-mala-ab-initio.json --draws 50 --out "draws.$kind"
+    expect 2 sample proposals/cross-mala-ab-initio.json --draws 50 --out "draws.$kind"
+    expect 0 diagnose "draws.$kind"
+    says out "5 chains of 50 draws in 2 dimensions"
+done
+expect 0 sample proposals/cross-mala-ab-initio.json --draws 50 --chains 2 --out draws.csv --json
+says out '"file": "draws.csv"'
+expect 2 sample proposals/cross-mala-ab-initio.json --draws 50 --out draws.csv
+expect 0 diagnose draws_1.csv draws_2.csv --skip 10
+says out "2 chains of 40 draws in 2 dimensions"
+rm proposals/cross-mala-ab-initio.hsp
+expect 1 sample proposals/cross-mala-ab-initio.json
+says err "cross-mala-ab-initio.hsp"
+
+# ---- A data set of one's own, with labels in a column that is not the last
+
+{
+    echo "ill,age,weight"
+    for i in 1 2 3 4 5 6 7 8 9; do
+        echo "$((i % 2)),$((i * 7 % 10)),$i"
+    done
+} >own.csv
+expect 0 train --target logistic,data=own.csv,label=ill --proposal random-walk --steps 20 --reference 2000
+expect 1 train --target logistic,data=own.csv --proposal random-walk
+says err "own.csv"
+
+# ---- The choice of a proposal
+
+expect 0 select --target gaussian,dim=2 --steps 300 --batches 20 --out chosen \
+    --schemes "random-walk;resampling-flow,couplings=2,width=4,depth=1"
+says out "^Use "
+set -- chosen/*.json
+[ -e "$1" ] || complain "select saved nothing"
+
+# ---- A run, stopped and resumed
+
+cat >own.json <<'END'
+{ "name": "own", "title": "A test", "columns": ["acceptance", "msjd"],
+  "settings": { "steps": 60000, "starts": 1, "proposals": 20, "chains": 2, "draws": 100 },
+  "cases": [ { "name": "plane", "target": "gaussian,dim=2", "proposal": "random-walk" } ],
+  "rows": [ { "name": "MSJD", "objective": "msjd" } ] }
+END
+"$program" run own.json >out 2>err &
+pid=$!
+while kill -0 $pid 2>/dev/null && ! grep -q begins err; do
+    sleep 0.05
+done
+sleep 0.2
+kill -TERM $pid
+wait $pid
+code=$?
+[ $code -eq 130 ] || complain "a run that was stopped: exit code $code: $(cat err)"
+says err "to go on: hastings run --resume results/own"
+says results/own/result.json '"state": "partial"'
+expect 0 run --resume results/own
+says results/own/result.json '"state": "complete"'
+says out "results/own/report.html"
+expect 0 run own.json --steps 10 --json --quiet
+says out '"folder": "results/own-2"'
+[ -s err ] && complain "--quiet is not: $(cat err)"
+expect 0 report results/own-2
+expect 0 report --markdown all.md results/own results/own-2
+[ -s all.md ] || complain "report --markdown wrote nothing"
+
+# ---- Completion
+
+if command -v bash >/dev/null; then
+    "$program" completion bash >complete.bash
+    bash -n complete.bash || complain "bash does not accept its completion"
+    # completes WORD... EXPECTED: what bash offers for the last word.
+    cat >try.bash <<'END'
+source ./complete.bash
+COMP_WORDS=("${@:1:$#-1}")
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+_hastings 2>/dev/null
+[ "${COMPREPLY[*]}" = "${!#}" ] || { echo "completing \"${COMP_WORDS[*]}\" gives \"${COMPREPLY[*]}\", not \"${!#}\""; exit 1; }
+END
+    completes() {
+        bash try.bash "$@" || failed=1
+    }
+    completes hastings ru "run"
+    completes hastings --ver "--version"
+    completes hastings run --st "--steps --starts --stan-csv"
+    completes hastings run cros "cross"
+    completes hastings --quiet run cros "cross"
+    completes hastings run cross --precision "" "f32 f64"
+    completes hastings train --target lo "logistic"
+    completes hastings train --proposal multi "multi-scheme"
+    completes hastings train --objective msj "msjd"
+    completes hastings train --steps "" ""
+    completes hastings fit m "mala"
+    completes hastings diagnose draws.nc "draws.nc"
+    completes hastings report resu "results"
+    completes hastings run --out chos "chosen"
+fi
+for shell in zsh fish; do
+    "$program" completion $shell >complete.$shell || complain "completion $shell fails"
+    if command -v $shell >/dev/null; then
+        $shell -n complete.$shell || complain "$shell does not accept its completion"
+    fi
+done
+exit $failed
