@@ -249,6 +249,8 @@ static void keep_proposal(work *w, const hs_proposal *p)
                               .proposal = j->proposal,
                               .objective = j->objective,
                               .seed = j->seed,
+                              .replica =
+                                  (uint64_t)json_integer_value(json_object_get(training, "best")),
                               .float32 = j->set.float32,
                               .points = w->points.x,
                               .n_points = w->points.n,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -463,6 +464,13 @@ static bool same_objective(const char *a, const hs_objective *b)
            !strcmp(hs_objective_text(&parsed, one), hs_objective_text(b, other));
 }
 
+/* A row of that name: "gsm-60" is "GSM-60", whatever its other numbers are. */
+static bool is_called(const json_t *row, const char *text)
+{
+    const char *name = text_of(row, "name");
+    return text_of(row, "objective") && strcasecmp(name, text) == 0;
+}
+
 /* Objectives are separated by commas, and may have some inside: "gsm:0.6,1,0.02,msjd" is two. A part that
  * begins with a digit belongs to the one before. */
 static size_t objective_length(const char *list)
@@ -489,7 +497,8 @@ static hs_status keep_objectives(json_t *experiment, const char *list, hs_messag
         }
         json_t *found = NULL;
         for (size_t i = 0; i < json_array_size(rows) && !found; i++)
-            if (same_objective(text_of(json_array_get(rows, i), "objective"), &o))
+            if (is_called(json_array_get(rows, i), text) ||
+                same_objective(text_of(json_array_get(rows, i), "objective"), &o))
                 found = json_incref(json_array_get(rows, i));
         json_array_append_new(kept,
                               found ? found : json_pack("{ssss}", "name", text, "objective", text));

@@ -64,11 +64,27 @@ static hs_proposal *hmc(const spec *p, const setting *at)
                                      .scale = spec_flag(p, "scaled") ? at->sd : NULL });
 }
 
+/* The scheme to begin as: of several, joined by "+", tries take turns. */
+static int start_scheme(const spec *p, uint64_t replica)
+{
+    static const char *const words[] = { "networks", "resampling", "random-walk",
+                                         "mala",     "latent",     NULL };
+    const char *all = spec_text(p, "start"), *word = all;
+    size_t n = 1;
+    for (const char *c = all; *c; c++)
+        n += *c == '+';
+    for (uint64_t skip = replica % n; skip > 0; skip--)
+        word = strchr(word, '+') + 1;
+    const size_t length = strcspn(word, "+");
+    for (int i = 0; words[i]; i++)
+        if (strlen(words[i]) == length && !strncmp(words[i], word, length))
+            return i;
+    return spec_word(p, "start", words); /* fails, saying what there is */
+}
+
 static hs_proposal *multi_scheme(const spec *p, const setting *at)
 {
-    static const char *const start[] = { "networks", "resampling", "random-walk",
-                                         "mala",     "latent",     NULL };
-    const int scheme = spec_word(p, "start", start);
+    const int scheme = start_scheme(p, at->replica);
     if (scheme < 0)
         return NULL;
     return hs_multi_scheme(
@@ -149,7 +165,8 @@ static const struct {
           WIDTH,
           DEPTH,
           { "start", HS_SPEC_TEXT, "networks",
-            "scheme to begin as: networks, resampling, random-walk, mala, latent" },
+            "scheme to begin as: networks, resampling, random-walk, mala, latent; of several, "
+            "joined by +, restarts take turns" },
           { "step", HS_SPEC_NUMBER, "0", "of that scheme; 0: 2.38 / sqrt(dim)" },
           { "noise", HS_SPEC_NUMBER, "0", "around that scheme; 0: 0.01" } } },
       multi_scheme },
