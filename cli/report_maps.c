@@ -6,7 +6,7 @@
 
 #include <hastings/mcmc/chains.h>
 
-enum { MOST_PANELS = 36, MOST_MAPS = 40 };
+enum { MOST_PANELS = 36, MOST_MAPS = 40, NARROW_PANELS = 4 };
 
 /* Two numbers of a list; false if they are not there. */
 static bool read_pair(const json_t *list, double pair[2])
@@ -59,9 +59,12 @@ static hs_status draw_map(page *p, const json_t *map, const char *title, bool we
         panel[i].values = hs_chains_draw(values, i, 0);
         mark_panel(p, map, &panel[i], i);
     }
+    /* Two figures fit beside each other if each has few panels. */
     hs_maps_figure figure = { .title = title,
+                              .width = *panels <= NARROW_PANELS ? 500 : 1000,
                               .panels = panel,
                               .panels_count = *panels,
+                              .columns = *panels < 4 ? *panels : 4,
                               .nx = values->dim,
                               .ny = values->draws };
     if (weights)
@@ -88,6 +91,7 @@ static bool put_map(page *p, const json_t *job, const char *key)
     size_t panels = 0;
     picture_begin(&pic, p, text_of(job, "id"), key);
     const hs_status status = draw_map(p, map, title, weights, &pic.out, &panels, &message);
+    pic.wide = panels > NARROW_PANELS;
     picture_end(&pic, p, status, &message,
                 weights ? page_text(p,
                                     "%zu maps of the weights of a mixture over the plane, %s; red "
@@ -97,7 +101,7 @@ static bool put_map(page *p, const json_t *job, const char *key)
                                     "%zu maps of the density of the proposal from a point, which "
                                     "is a red dot, %s.",
                                     panels, title),
-                page_text(p, "%s: %s.", weights ? "Weights" : "Density of the proposal", title));
+                "");
     return true;
 }
 
@@ -115,12 +119,14 @@ static size_t put_kind(page *p, const char *key, const char *sentence, size_t mo
         if (count == 0)
             hs_buffer_html(&p->html, "<p>%s</p>\n", sentence);
         if (count < most && (!before || strcmp(before, name) != 0)) {
-            hs_buffer_html(&p->html, "<h3>%s</h3>\n", name);
+            hs_buffer_put(&p->html, before ? "</div>\n" : "");
+            hs_buffer_html(&p->html, "<h3>%s</h3>\n<div class=\"grid\">\n", name);
             before = name;
         }
         if (count++ < most)
             put_map(p, job, key);
     }
+    hs_buffer_put(&p->html, before ? "</div>\n" : "");
     if (count > most)
         hs_buffer_html(&p->html, "<p class=\"soft\">These are the first %zu of %zu.</p>\n", most,
                        count);
@@ -143,7 +149,6 @@ void page_maps(page *p)
     if (!has_map(p))
         return;
     page_section(p, "maps", "Proposals");
-    hs_buffer_put(&p->html, "<div class=\"wide\">\n");
     const size_t count =
         put_kind(p, "density",
                  "Where the trained proposal goes from the point that is marked in red: the "
@@ -152,6 +157,5 @@ void page_maps(page *p)
     put_kind(p, "weights",
              "The weight that each component of the mixture, drawn in red, has at each place.",
              count < MOST_MAPS ? MOST_MAPS - count : 0);
-    hs_buffer_put(&p->html, "</div>\n");
     page_section_end(p);
 }

@@ -133,15 +133,16 @@ void picture_end(picture *pic, page *p, hs_status status, const hs_message *mess
             caption, pic->name, pic->name);
     } else {
         p->pictures += length;
+        hs_buffer_put(&p->html, pic->wide ? "<figure class=\"wide\">\n" : "<figure>\n");
         hs_buffer_html(&p->html,
-                       "<figure>\n<div class=\"picture\" role=\"img\" aria-label=\"%s\" "
-                       "tabindex=\"0\">\n",
+                       "<div class=\"picture\" role=\"img\" aria-label=\"%s\" tabindex=\"0\">\n",
                        alt);
         hs_buffer_put(&p->html, pic->svg);
-        hs_buffer_html(&p->html,
-                       "</div>\n<figcaption>%s <a class=\"file\" href=\"figures/%s.png\" "
-                       "title=\"the picture as a file\">PNG</a></figcaption>\n</figure>\n",
-                       caption, pic->name);
+        hs_buffer_html(
+            &p->html,
+            "</div>\n<figcaption><span>%s</span> <a class=\"file\" href=\"figures/%s.png\" "
+            "title=\"the picture as a file\">PNG</a></figcaption>\n</figure>\n",
+            caption, pic->name);
     }
     hs_free(pic->svg);
     pic->svg = NULL;

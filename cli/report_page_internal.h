@@ -48,6 +48,7 @@ void page_section_end(page *p);
 typedef struct {
     char svg_path[4096], png_path[4096], name[256];
     char *svg;
+    bool wide; /* takes the whole width, beside nothing */
     hs_figure_out out;
 } picture;
 

@@ -52,7 +52,7 @@ const char *const page_style[] = {
     ".notice h2 span{margin-right:.4em}",
     ".notice ul{margin:.4em 0;padding-left:1.2em}",
     ".notice li{margin:.35em 0}",
-    ".scroll{overflow-x:auto;border:1px solid "
+    ".scroll{position:relative;overflow-x:auto;border:1px solid "
     "var(--line);border-radius:10px;background:var(--card);margin:10px 0 6px}",
     "table{border-collapse:collapse;width:100%;font-size:.94rem}",
     "caption{text-align:left;font-weight:600;padding:12px 14px 6px}",
@@ -63,7 +63,7 @@ const char *const page_style[] = {
     "tbody th{font-weight:500;position:sticky;left:0;background:var(--card);border-right:1px solid "
     "var(--line)}",
     "tbody tr:hover td{background:var(--code)}",
-    "td.paper{color:var(--soft);padding-left:4px}",
+    "td.paper,thead th.paper{color:var(--soft);padding-left:4px}",
     "td.ours{padding-right:6px}",
     "td.close{background:var(--close-tint)}td.differs{background:var(--differs-tint)}",
     "th.group,td.group{border-left:1px solid var(--line)}",
@@ -78,8 +78,9 @@ const char *const page_style[] = {
     ".picture{background:#fff;border:1px solid "
     "var(--line);border-radius:10px;padding:6px;overflow-x:auto}",
     ".picture svg{display:block;max-width:100%;height:auto;margin:0 auto}",
-    ".wide .picture svg{min-width:560px}",
-    "figcaption{font-size:.88rem;color:var(--soft);margin-top:4px;padding:0 4px}",
+    ".wide{grid-column:1/-1}.wide .picture svg{min-width:640px}",
+    "figcaption{display:flex;gap:12px;justify-content:space-between;font-size:.88rem;color:var(--"
+    "soft);margin-top:4px;padding:0 6px}",
     ".file{font-size:.82rem;margin-left:.3em;white-space:nowrap}",
     ".missing{font-size:.92rem;color:var(--soft);border:1px dashed "
     "var(--line);border-radius:8px;padding:10px 14px}",

@@ -57,16 +57,19 @@ static void put_headings(page *p, const hs_table *table)
     bool any = false;
     for (size_t j = 0; j < table->columns; j++)
         any |= table->paper[j];
-    hs_buffer_html(b, "<thead><tr><td%s></td>", any ? " rowspan=\"2\"" : "");
+    hs_buffer_put(b, any ? "<thead><tr><td rowspan=\"2\"></td>" : "<thead><tr><td></td>");
     for (size_t j = 0; j < table->columns; j++)
-        hs_buffer_html(b, "<th scope=\"col\" class=\"group\"%s>%s</th>",
-                       table->paper[j] ? " colspan=\"2\"" : "", hs_column_title(table->column[j]));
+        hs_buffer_html(b,
+                       table->paper[j]
+                           ? "<th scope=\"colgroup\" class=\"group\" colspan=\"2\">%s</th>"
+                           : "<th scope=\"col\" class=\"group\">%s</th>",
+                       hs_column_title(table->column[j]));
     hs_buffer_put(b, "</tr>\n");
     if (any)
         hs_buffer_put(b, "<tr>");
     for (size_t j = 0; any && j < table->columns; j++)
         hs_buffer_put(b, table->paper[j] ? "<th scope=\"col\" class=\"group\">ours</th>"
-                                           "<th scope=\"col\">paper</th>"
+                                           "<th scope=\"col\" class=\"paper\">paper</th>"
                                          : "<th scope=\"col\" class=\"group\">ours</th>");
     hs_buffer_put(b, any ? "</tr></thead>\n" : "</thead>\n");
 }
@@ -116,7 +119,7 @@ void page_tables(page *p)
     }
     if (tables.count) {
         note_list notes = { .count = 0 };
-        page_section(p, "tables", "Figures");
+        page_section(p, "tables", "Results");
         hs_buffer_put(&p->html, "<p class=\"soft\">In parentheses: the error of the last digit. "
                                 "<a href=\"result.csv\">CSV</a> · "
                                 "<a href=\"result.md\">Markdown</a></p>\n");
@@ -168,7 +171,7 @@ static void put_bars(page *p, const hs_table *table, size_t t, size_t j)
                           "Bars: %s of each line of the table %s, ours beside the paper's; the "
                           "numbers are in the table.",
                           column, table->name),
-                page_text(p, "%s, %s", column, table->name));
+                "");
 }
 
 void page_bars(page *p)

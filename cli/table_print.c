@@ -6,7 +6,7 @@
 
 #include "report_internal.h"
 
-enum { GAP = 3 }; /* blanks before a column */
+enum { GAP = 2 }; /* blanks before a column */
 
 static const char *const colours[] = { "", "\033[32m", "\033[33m", "\033[31m" };
 
@@ -103,6 +103,11 @@ static void print_part(hs_buffer *b, const hs_table *table, size_t from, size_t 
     if (paper)
         end_line(b);
     for (size_t i = 0; i < table->lines; i++) {
+        bool any = false;
+        for (size_t j = from; j < to; j++)
+            any |= hs_table_cell(table, i, j) != NULL;
+        if (!any)
+            continue;
         put_padded(b, table->line[i], names);
         for (size_t j = from; j < to; j++) {
             put_gap(b);

@@ -1,4 +1,4 @@
-/* Writes a run that looks real, and its report: check_report FOLDER [hostile|partial|large]. */
+/* Writes a run that looks real, and its report: check_report FOLDER [plain|hostile|partial|large]. */
 #include <hastings/cli/report.h>
 #include <hastings/cli/table.h>
 
@@ -9,7 +9,7 @@ int main(int argc, char **argv)
     fixture f = { .replications = 2 };
     hs_message message;
     if (argc < 2 || argc > 3) {
-        fprintf(stderr, "usage: check_report FOLDER [hostile|partial|large]\n");
+        fprintf(stderr, "usage: check_report FOLDER [plain|hostile|partial|large]\n");
         return 2;
     }
     const char *kind = argc == 3 ? argv[2] : "";
