@@ -160,8 +160,11 @@ static int run_in(const hs_call *call, json_t *experiment, const char *out, bool
     /* From here on Ctrl-C may end the program: all that took long is saved. */
     const bool interrupted = hs_interrupted();
     hs_interrupt_release();
-    if (status)
+    if (status) {
+        if (!resume)
+            rmdir(out); /* if nothing came into it */
         return hs_call_fail(call, status, "%s", message.text);
+    }
     const int code = print_result(call, out);
     if (!interrupted)
         return code;

@@ -75,13 +75,15 @@ double bar_slot_left(const bar_slot *slot)
                : (double)NAN;
 }
 
-/* Seconds left of the run: by the share that is done, once that says something; before, as was foretold. */
+/* Seconds left of the run: by the share of its jobs that is done, once that says something; before, as was
+ * foretold. */
 static double run_left(const hs_bars *b, double now)
 {
-    double done = (double)b->done;
+    double done = (double)(b->done - b->done_before);
     for (size_t i = 0; i < b->slots; i++)
         done += b->slot[i].busy ? b->slot[i].share : 0;
-    const double share = b->jobs ? done / (double)b->jobs : 0, passed = now - b->began;
+    const size_t jobs = b->jobs - b->done_before;
+    const double share = jobs ? fmin(done / (double)jobs, 1) : 0, passed = now - b->began;
     if (share > 0.05 || (!(b->estimate > 0) && share > 0.01))
         return passed * (1 - share) / share;
     return b->estimate > 0 ? fmax(b->estimate - passed, 0) : (double)NAN;
@@ -190,17 +192,18 @@ static bool has_slot(hs_bars *b, size_t slot)
 static void announce(hs_bars *b, const hs_event *e, double now)
 {
     b->jobs = e->jobs;
+    b->done = b->done_before = e->job < e->jobs ? e->job : e->jobs;
     b->estimate = e->estimate;
     b->began = now;
     if (b->o.quiet)
         return;
-    char text[HS_DURATION_TEXT];
+    char about[HS_DURATION_TEXT + 16] = "", done[48] = "", text[HS_DURATION_TEXT];
     if (e->estimate > 0)
-        say(b, "%zu job%s, %zu at a time: about %s", e->jobs, e->jobs == 1 ? "" : "s",
-            e->workers ? e->workers : 1, hs_duration(e->estimate, text));
-    else
-        say(b, "%zu job%s, %zu at a time", e->jobs, e->jobs == 1 ? "" : "s",
-            e->workers ? e->workers : 1);
+        snprintf(about, sizeof about, ", about %s", hs_duration(e->estimate, text));
+    if (b->done)
+        snprintf(done, sizeof done, ", %zu of them done before", b->done);
+    say(b, "%s%s%zu job%s%s, %zu at a time%s", e->label ? e->label : "", e->label ? ": " : "",
+        e->jobs, e->jobs == 1 ? "" : "s", done, e->workers ? e->workers : 1, about);
 }
 
 static void job_begins(hs_bars *b, const hs_event *e, double now)
@@ -211,7 +214,7 @@ static void job_begins(hs_bars *b, const hs_event *e, double now)
     begin_phase(slot, "", now);
     b->jobs = e->jobs;
     if (!b->o.quiet && b->o.mode == HS_BARS_PLAIN)
-        say(b, "[%zu/%zu] %s: begins", e->job + 1, e->jobs, slot->label);
+        say(b, "%s: begins", slot->label);
 }
 
 static void job_ends(hs_bars *b, const hs_event *e)
@@ -221,12 +224,12 @@ static void job_ends(hs_bars *b, const hs_event *e)
     b->done = e->job;
     if (b->o.quiet && !e->failed)
         return;
-    const char *label = e->label ? e->label : slot->label;
-    say(b, "[%zu/%zu] %s%s%s%s", e->job, e->jobs, label, e->failed ? " failed" : "",
-        e->text && *e->text ? ": " : "",
-        e->text     ? e->text
-        : e->failed ? ""
-                    : " done");
+    const bool text = e->text && *e->text;
+    say(b, "[%zu/%zu] %s: %s%s%s", e->job, e->jobs, e->label ? e->label : slot->label,
+        e->failed ? "failed"
+        : text    ? ""
+                  : "done",
+        e->failed && text ? ": " : "", text ? e->text : "");
 }
 
 static void job_progress(hs_bars *b, const hs_event *e, double now)
@@ -239,7 +242,7 @@ static void job_progress(hs_bars *b, const hs_event *e, double now)
     slot->said = now;
     char line[512];
     bars_plain_line(slot, line, sizeof line);
-    say(b, "[%zu/%zu] %s", slot->job + 1, b->jobs, line);
+    say(b, "%s", line);
 }
 
 bool hs_bars_watch(const hs_event *e, void *context)

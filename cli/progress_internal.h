@@ -20,6 +20,7 @@ struct hs_bars {
     hs_bars_options o;
     bool measure, stopping;
     size_t slots, jobs, done;
+    size_t done_before; /* by the run that is resumed */
     bar_slot *slot;
     double began, estimate, drawn_at;
     size_t drawn; /* lines that are on the terminal now */

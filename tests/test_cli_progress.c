@@ -195,7 +195,7 @@ START_TEST(a_terminal_shows_a_line_a_job_and_a_total)
     first_half(&s);
     terminal t = terminal_new(100);
     play(&t, written(&s));
-    ck_assert_str_eq(line(&t, 0), "3 jobs, 2 at a time: about 0:12");
+    ck_assert_str_eq(line(&t, 0), "3 jobs, 2 at a time, about 0:12");
     ck_assert_str_eq(
         line(&t, 1),
         "train  #####...........  30%    100/s    0:07 left loss 0.5       acc 0.66 one");
@@ -227,7 +227,7 @@ START_TEST(a_terminal_shows_a_line_a_job_and_a_total)
     hs_bars_watch(&(hs_event){ .kind = HS_RUN_ENDS, .jobs = 3 }, s.bars);
     t = terminal_new(100);
     play(&t, written(&s));
-    ck_assert_str_eq(line(&t, 3), "[2/3] one failed");
+    ck_assert_str_eq(line(&t, 3), "[2/3] one: failed");
     ck_assert_str_eq(line(&t, 4), "");
     ck_assert_uint_eq(t.line, 4);
     ck_assert_uint_eq(t.column, 0);
@@ -290,12 +290,11 @@ START_TEST(elsewhere_plain_lines_now_and_then)
         step(&s, 0, "train", (uint64_t)(10 * i), i < 60 ? 0.5 : (double)NAN);
     }
     end(&s, 0, 1, "acceptance 0.66", false);
-    ck_assert_str_eq(written(&s),
-                     "1 job, 1 at a time\n"
-                     "[1/3] one: begins\n"
-                     "[1/3] one: train 46%, 91/s, 0:06 left, loss 0.5, acceptance 0.66\n"
-                     "[1/3] one: train 92%, 91/s, 0:01 left, acceptance 0.66\n"
-                     "[1/3] one: acceptance 0.66\n");
+    ck_assert_str_eq(written(&s), "1 job, 1 at a time\n"
+                                  "one: begins\n"
+                                  "one: train 46%, 91/s, 0:06 left, loss 0.5, acceptance 0.66\n"
+                                  "one: train 92%, 91/s, 0:01 left, acceptance 0.66\n"
+                                  "[1/3] one: acceptance 0.66\n");
     stage_close(&s);
 }
 END_TEST
@@ -309,7 +308,7 @@ START_TEST(quiet_says_only_what_failed)
         end(&s, 0, 1, "fine", false);
         ck_assert_str_eq(written(&s), "");
         end(&s, 1, 2, "no numbers", true);
-        ck_assert_str_eq(written(&s), "[2/3] two failed: no numbers\n");
+        ck_assert_str_eq(written(&s), "[2/3] two: failed: no numbers\n");
         stage_close(&s);
     }
     ck_assert(hs_bars_watch(&(hs_event){ .kind = HS_RUN_BEGINS }, NULL)); /* nobody watches */
@@ -341,6 +340,31 @@ START_TEST(time_left_follows_the_rate)
     ck_assert_ptr_nonnull(strstr(line(&t, 0), "  10/s "));
     ck_assert_ptr_nonnull(strstr(line(&t, 0), " 0:49 left"));
     ck_assert_ptr_null(strstr(line(&t, 0), "loss"));
+    stage_close(&s);
+}
+END_TEST
+
+/* A run of 4 jobs of which 2 were done before: half of what is left takes as long again. */
+START_TEST(a_resumed_run)
+{
+    stage s = stage_open((hs_bars_options){ .mode = HS_BARS_TERMINAL, .width = 100, .height = 24 });
+    hs_bars_watch(&(hs_event){ .kind = HS_RUN_BEGINS,
+                               .workers = 1,
+                               .job = 2,
+                               .jobs = 4,
+                               .label = "Four",
+                               .estimate = 100 },
+                  s.bars);
+    begin(&s, 0, 2, 4, "three");
+    time_now += 10;
+    hs_bars_watch(
+        &(hs_event){ .kind = HS_JOB_ENDS, .job = 3, .jobs = 4, .label = "three", .text = "" },
+        s.bars);
+    terminal t = terminal_new(100);
+    play(&t, written(&s));
+    ck_assert_str_eq(line(&t, 0), "Four: 4 jobs, 2 of them done before, 1 at a time, about 1:40");
+    ck_assert_str_eq(line(&t, 1), "[3/4] three: done");
+    ck_assert_str_eq(line(&t, 2), "3 of 4 done, 0:10 so far, about 0:10 left");
     stage_close(&s);
 }
 END_TEST
@@ -457,6 +481,7 @@ static Suite *progress_suite(void)
     tcase_add_test(all, elsewhere_plain_lines_now_and_then);
     tcase_add_test(all, quiet_says_only_what_failed);
     tcase_add_test(all, time_left_follows_the_rate);
+    tcase_add_test(all, a_resumed_run);
     tcase_add_test(all, durations);
     tcase_add_test(all, the_first_interruption_asks_the_second_ends);
     tcase_add_test(all, ignored_signals_stay_ignored);
