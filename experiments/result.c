@@ -10,9 +10,10 @@
 #include <hastings/experiments/run_internal.h>
 #include <hastings/mcmc/replicate.h>
 
-static const char *text_of(const json_t *object, const char *key)
+/* Text, or "" where there is none. */
+static const char *words(const json_t *object, const char *key)
 {
-    const char *text = json_string_value(json_object_get(object, key));
+    const char *text = text_of(object, key);
     return text ? text : "";
 }
 
@@ -77,7 +78,7 @@ static void collect(const run *r, const char *kase, const char *row, const char 
         const json_t *record = r->records[i];
         const json_t *figures = json_object_get(record, "figures");
         const json_t *value = json_object_get(figures, column);
-        if (strcmp(text_of(record, "case"), kase) || strcmp(text_of(record, "row"), row) ||
+        if (strcmp(words(record, "case"), kase) || strcmp(words(record, "row"), row) ||
             !json_is_number(value))
             continue;
         f->value[f->n++] = json_number_value(value);
@@ -99,23 +100,23 @@ static const char *note_on(const run *r, const char *kase, const char *row)
     const json_t *notes = json_object_get(r->experiment, "notes");
     for (size_t i = 0; i < json_array_size(notes); i++) {
         const json_t *note = json_array_get(notes, i);
-        const char *its_case = text_of(note, "case"), *its_row = text_of(note, "row");
+        const char *its_case = words(note, "case"), *its_row = words(note, "row");
         if ((*its_case || *its_row) && (!*its_case || !strcmp(its_case, kase)) &&
             (!*its_row || !strcmp(its_row, row)))
-            return text_of(note, "text");
+            return words(note, "text");
     }
     return "";
 }
 
 static const char *paper_text(const json_t *row, const char *kase, const char *column)
 {
-    return text_of(json_object_get(json_object_get(row, "paper"), kase), column);
+    return words(json_object_get(json_object_get(row, "paper"), kase), column);
 }
 
 static json_t *cell(const run *r, const json_t *kase, const json_t *row, const char *column)
 {
-    const char *case_name = text_of(kase, "name"), *row_name = text_of(row, "name");
-    const char *ratio_to = text_of(json_object_get(kase, "compare"), column);
+    const char *case_name = words(kase, "name"), *row_name = words(row, "name");
+    const char *ratio_to = words(json_object_get(kase, "compare"), column);
     figure f, base;
     char text[HS_FIGURE_TEXT];
     double paper, paper_error, sigmas = (double)NAN;
@@ -190,8 +191,8 @@ static json_t *cells(const run *r)
 
 static json_t *pending(const job *j)
 {
-    return json_pack("{sssssssIsssss{}}", "id", j->id, "case", text_of(j->kase, "name"), "row",
-                     text_of(j->row, "name"), "replication", (json_int_t)j->replication, "state",
+    return json_pack("{sssssssIsssss{}}", "id", j->id, "case", words(j->kase, "name"), "row",
+                     words(j->row, "name"), "replication", (json_int_t)j->replication, "state",
                      "pending", "error", "", "figures");
 }
 
@@ -201,7 +202,7 @@ json_t *run_result(const run *r, bool finished)
     json_t *result = json_object(), *jobs = json_array();
     bool complete = true;
     for (size_t i = 0; i < r->n; i++) {
-        complete &= r->records[i] && !strcmp(text_of(r->records[i], "state"), "done");
+        complete &= r->records[i] && !strcmp(words(r->records[i], "state"), "done");
         json_array_append_new(jobs,
                               r->records[i] ? json_incref(r->records[i]) : pending(&r->jobs[i]));
     }

@@ -36,6 +36,36 @@ typedef struct {
     bool stop;
 } run;
 
+/* The text of a key; NULL if there is none. */
+const char *text_of(const json_t *object, const char *key);
+
+/* What is to be run: the experiment as the options have it, or that of the run which goes on. */
+hs_status run_shape(run *r, const json_t *given, hs_message *m);
+hs_status run_take_over(run *r, hs_message *m);
+
+/* The jobs of it, without records. */
+hs_status run_plan(run *r, hs_message *m);
+
+/* A name for files: small letters, digits, points, and hyphens for all else. */
+void append_slug(char slug[JOB_TEXT], const char *text);
+
+/* Makes the folder and those in it; false if that cannot be, or if there is something in it. */
+bool run_make_folder(const run *r, hs_message *m);
+
+/* Tells the watcher; false if the run is to stop. */
+bool run_tell(run *r, hs_event e);
+
+/* Whom the progress of a job is reported for. */
+typedef struct {
+    run *run;
+    size_t job, slot;
+    const char *label;
+} ticket;
+bool run_on_progress(const hs_progress *p, void *ticket);
+
+/* Long chains that stand for targets which cannot be drawn from, for the jobs that need them. */
+hs_status run_make_references(run *r, hs_message *m);
+
 /* Seconds that the jobs which are left will take, by trying a few steps of each kind; NaN if not known. */
 double run_estimate(const run *r);
 

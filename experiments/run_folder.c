@@ -1,0 +1,59 @@
+/* Where a run writes. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <hastings/experiments/run_internal.h>
+#include <hastings/mcmc/message_internal.h>
+
+static bool make_folder(const char *path, hs_message *m)
+{
+    char part[JOB_PATH];
+    const size_t n = strlen(path);
+    if (n == 0 || n >= 3800)
+        return message_fail(m, HS_EINVAL, "the name of the output folder is empty or too long"),
+               false;
+    for (size_t i = 1; i <= n; i++)
+        if (path[i] == '/' || path[i] == 0) {
+            memcpy(part, path, i);
+            part[i] = 0;
+            if (mkdir(part, 0777) && errno != EEXIST)
+                return message_fail(m, HS_EIO, "%s: it cannot be made: %s", part, strerror(errno)),
+                       false;
+        }
+    return true;
+}
+
+static bool is_empty(const char *path, hs_message *m)
+{
+    DIR *d = opendir(path);
+    int entries = 0;
+    if (!d)
+        return message_fail(m, HS_EIO, "%s: it cannot be opened: %s", path, strerror(errno)), false;
+    while (readdir(d))
+        entries++;
+    closedir(d);
+    if (entries > 2)
+        message_fail(
+            m, HS_EINVAL,
+            "%s: there is something in this folder already; choose another with --out, or go "
+            "on with an interrupted run with --resume %s",
+            path, path);
+    return entries <= 2;
+}
+
+bool run_make_folder(const run *r, hs_message *m)
+{
+    static const char *const parts[] = { "chains", "proposals", "figures", "work" };
+    char path[JOB_PATH];
+    if (!make_folder(r->out, m) || (!r->options->resume && !is_empty(r->out, m)))
+        return false;
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "%.3800s/%s", r->out, parts[i]);
+        if (!make_folder(path, m))
+            return false;
+    }
+    return true;
+}

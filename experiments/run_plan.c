@@ -1,0 +1,117 @@
+/* From an experiment to its jobs. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hastings/experiments/run_internal.h>
+#include <hastings/mcmc/message_internal.h>
+
+const char *text_of(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+static bool row_is_of_case(const json_t *row, const char *name)
+{
+    const json_t *cases = json_object_get(row, "cases");
+    for (size_t i = 0; i < json_array_size(cases); i++)
+        if (!strcmp(json_string_value(json_array_get(cases, i)), name))
+            return true;
+    return !cases;
+}
+
+void append_slug(char slug[JOB_TEXT], const char *text)
+{
+    size_t n = strlen(slug);
+    for (; *text && n + 2 < JOB_TEXT - 24; text++) {
+        if (isalnum((unsigned char)*text))
+            slug[n++] = (char)tolower((unsigned char)*text);
+        else if (*text == '.' && n)
+            slug[n++] = '.';
+        else if (n && slug[n - 1] != '-')
+            slug[n++] = '-';
+    }
+    while (n && slug[n - 1] == '-')
+        n--;
+    slug[n] = 0;
+}
+
+/* Later ones win. */
+static bool job_settings(const run *r, const json_t *kase, const json_t *row, settings *s,
+                         hs_message *m)
+{
+    json_t *all = json_object();
+    json_object_update(all, json_object_get(r->experiment, "settings"));
+    json_object_update(all, json_object_get(kase, "settings"));
+    json_object_update(all, json_object_get(row, "settings"));
+    if (r->quick)
+        json_object_update(all, json_object_get(r->experiment, "quick"));
+    json_object_update(all, r->settings);
+    json_object_del(all, "cases");
+    const bool ok = settings_read(all, s, "settings", m);
+    json_decref(all);
+    return ok;
+}
+
+static hs_status add_jobs(run *r, const json_t *kase, const json_t *row, size_t replication,
+                          hs_message *m)
+{
+    job j = { .experiment = r->experiment, .kase = kase, .row = row, .out = r->out };
+    const char *case_name = text_of(kase, "name"), *row_name = text_of(row, "name");
+    if (!job_settings(r, kase, row, &j.set, m))
+        return HS_EINVAL;
+    if (replication > j.set.replications || !row_is_of_case(row, case_name))
+        return HS_OK;
+    j.target = text_of(kase, "target");
+    j.proposal = text_of(row, "proposal") ? text_of(row, "proposal") : text_of(kase, "proposal");
+    j.objective = text_of(row, "objective");
+    j.sampler = text_of(row, "sampler");
+    j.replication = replication;
+    j.seed = j.set.seed + 1000 * (replication - 1);
+    j.stan_csv = r->stan_csv;
+    j.first_of_cell = replication == 1;
+    append_slug(j.id, case_name);
+    const size_t n = strlen(j.id);
+    j.id[n] = '-';
+    j.id[n + 1] = 0;
+    append_slug(j.id, row_name);
+    snprintf(j.id + strlen(j.id), sizeof j.id - strlen(j.id), "-%zu", replication);
+    if (j.set.replications > 1)
+        snprintf(j.label, sizeof j.label, "%.80s, %.80s, %zu of %zu", case_name, row_name,
+                 replication, j.set.replications);
+    else
+        snprintf(j.label, sizeof j.label, "%.80s, %.80s", case_name, row_name);
+    for (size_t i = 0; i < r->n; i++)
+        if (!strcmp(r->jobs[i].id, j.id)) /* names that differ in signs alone */
+            snprintf(j.id + strlen(j.id), sizeof j.id - strlen(j.id), "-%zu", r->n);
+    job *more = realloc(r->jobs, (r->n + 1) * sizeof *more);
+    if (!more)
+        return message_fail(m, HS_ENOMEM, "no memory for %zu jobs", r->n + 1);
+    r->jobs = more;
+    r->jobs[r->n++] = j;
+    return HS_OK;
+}
+
+/* First replications come first, so that there is something of everything early. */
+hs_status run_plan(run *r, hs_message *m)
+{
+    const json_t *cases = json_object_get(r->experiment, "cases");
+    const json_t *rows = json_object_get(r->experiment, "rows");
+    size_t before = 0;
+    for (size_t replication = 1; replication == 1 || r->n > before; replication++) {
+        before = r->n;
+        for (size_t i = 0; i < json_array_size(cases); i++)
+            for (size_t k = 0; k < json_array_size(rows); k++) {
+                const hs_status status =
+                    add_jobs(r, json_array_get(cases, i), json_array_get(rows, k), replication, m);
+                if (status)
+                    return status;
+            }
+    }
+    if (r->n == 0)
+        return message_fail(m, HS_EINVAL, "nothing is left to run of experiment \"%s\"",
+                            text_of(r->experiment, "name"));
+    r->records = calloc(r->n, sizeof(json_t *));
+    return r->records ? HS_OK : message_fail(m, HS_ENOMEM, "no memory for %zu records", r->n);
+}

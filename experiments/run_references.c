@@ -1,0 +1,84 @@
+/* Long chains that stand for targets which cannot be drawn from. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <hastings/experiments/run_internal.h>
+#include <hastings/experiments/spec.h>
+#include <hastings/mcmc/message_internal.h>
+
+static bool needs_reference(const char *target, hs_message *m, bool *needed)
+{
+    hs_session *s = hs_session_new(NULL);
+    const hs_target *t = hs_spec_target(s, target);
+    *needed = t && !hs_target_can_draw(t);
+    if (!t)
+        message_fail(m, hs_session_status(s), "%s", hs_session_error(s));
+    hs_session_free(s);
+    return t != NULL;
+}
+
+/* Makes the reference chain of a job's target, or reads the one of the run that is resumed. */
+static hs_status make_reference(run *r, const job *j, hs_points *points, hs_message *m)
+{
+    char path[JOB_PATH], slug[JOB_TEXT] = "";
+    const char *kase = text_of(j->kase, "name");
+    append_slug(slug, kase);
+    snprintf(path, sizeof path, "%.3800s/work/reference-%s.npy", r->out, slug);
+    if (access(path, R_OK) == 0)
+        return hs_points_load(points, path, m);
+    char label[JOB_TEXT];
+    snprintf(label, sizeof label, "%.80s, reference chain by HMC", kase);
+    ticket t = { r, 0, 0, label };
+    run_tell(r, (hs_event){ .kind = HS_JOB_BEGINS, .label = label, .estimate = (double)NAN });
+    hs_session *s =
+        hs_session_new(&(hs_session_options){ .seed = j->set.seed, .threads = r->threads });
+    const hs_target *target = hs_spec_target(s, j->target);
+    hs_status status = hs_points_reference(
+        points, s, target,
+        &(hs_reference_chain_options){ .proposals = j->set.reference_proposals,
+                                       .chains = j->set.reference_chains,
+                                       .warmup = j->set.reference_warmup,
+                                       .acceptance = j->set.reference_acceptance,
+                                       .seed = j->set.seed + 90,
+                                       .progress = run_on_progress,
+                                       .context = &t });
+    if (status)
+        message_fail(m, status, "%s", hs_session_error(s));
+    else if (!r->stop)
+        status = hs_points_save(points, path, m);
+    run_tell(r, (hs_event){ .kind = HS_JOB_ENDS,
+                            .label = label,
+                            .text = "",
+                            .failed = status != HS_OK,
+                            .estimate = (double)NAN });
+    hs_session_free(s);
+    return status;
+}
+
+hs_status run_make_references(run *r, hs_message *m)
+{
+    for (size_t i = 0; i < r->n && !r->stop; i++) {
+        job *j = &r->jobs[i];
+        bool needed = false;
+        size_t k = 0;
+        while (k < r->n_references && strcmp(r->references[k].target, j->target) != 0)
+            k++;
+        if (k == r->n_references) {
+            if (k == MOST_REFERENCES)
+                return message_fail(m, HS_EINVAL, "more than %d targets in one experiment",
+                                    MOST_REFERENCES);
+            r->references[r->n_references++] = (reference){ .target = j->target };
+            if (!needs_reference(j->target, m, &needed))
+                return HS_EINVAL;
+            if (needed) {
+                const hs_status status = make_reference(r, j, &r->references[k].points, m);
+                if (status)
+                    return status;
+            }
+        }
+        j->reference = r->references[k].points.n ? &r->references[k].points : NULL;
+    }
+    return HS_OK;
+}

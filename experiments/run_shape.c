@@ -1,0 +1,198 @@
+/* What is run: an experiment, as the command line changes it, or as an interrupted run has it. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include <hastings/experiments/run_internal.h>
+#include <hastings/experiments/text_file.h>
+#include <hastings/mcmc/message_internal.h>
+#include <hastings/objectives/objectives.h>
+
+/* Whether a list "a,b" has the word. */
+static bool in_list(const char *list, const char *word)
+{
+    const size_t n = strlen(word);
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (!strncmp(at, word, n) && (at[n] == ',' || at[n] == 0))
+            return true;
+    return false;
+}
+
+static hs_status keep_cases(json_t *experiment, const char *list, hs_message *m)
+{
+    json_t *cases = json_object_get(experiment, "cases"), *kept = json_array();
+    for (size_t i = 0; i < json_array_size(cases); i++)
+        if (in_list(list, text_of(json_array_get(cases, i), "name")))
+            json_array_append(kept, json_array_get(cases, i));
+    if (!json_array_size(kept)) {
+        char names[300] = "";
+        for (size_t i = 0; i < json_array_size(cases); i++)
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? ", " : "",
+                     text_of(json_array_get(cases, i), "name"));
+        json_decref(kept);
+        return message_fail(m, HS_EINVAL, "no case is called \"%s\"; there are: %s", list, names);
+    }
+    json_object_set_new(experiment, "cases", kept);
+    return HS_OK;
+}
+
+static bool same_objective(const char *a, const hs_objective *b)
+{
+    hs_objective parsed;
+    char one[HS_OBJECTIVE_TEXT], other[HS_OBJECTIVE_TEXT];
+    return a && !hs_objective_parse(a, &parsed, NULL, 0) &&
+           !strcmp(hs_objective_text(&parsed, one), hs_objective_text(b, other));
+}
+
+/* A row of that name: "gsm-60" is "GSM-60", whatever its other numbers are. */
+static bool is_called(const json_t *row, const char *text)
+{
+    const char *name = text_of(row, "name");
+    return text_of(row, "objective") && strcasecmp(name, text) == 0;
+}
+
+/* Objectives are separated by commas, and may have some inside: "gsm:0.6,1,0.02,msjd" is two. A part that
+ * begins with a digit belongs to the one before. */
+static size_t objective_length(const char *list)
+{
+    size_t n = strcspn(list, ",");
+    while (list[n] == ',' && (isdigit((unsigned char)list[n + 1]) || list[n + 1] == '.'))
+        n += 1 + strcspn(list + n + 1, ",");
+    return n;
+}
+
+static hs_status keep_objectives(json_t *experiment, const char *list, hs_message *m)
+{
+    const json_t *rows = json_object_get(experiment, "rows");
+    json_t *kept = json_array();
+    hs_status status = HS_OK;
+    for (const char *at = list; *at && !status;) {
+        const size_t n = objective_length(at);
+        char text[HS_OBJECTIVE_TEXT], error[256];
+        hs_objective o;
+        snprintf(text, sizeof text, "%.*s", (int)n, at);
+        if (hs_objective_parse(text, &o, error, sizeof error)) {
+            status = message_fail(m, HS_EINVAL, "%s", error);
+            break;
+        }
+        json_t *found = NULL;
+        for (size_t i = 0; i < json_array_size(rows) && !found; i++)
+            if (is_called(json_array_get(rows, i), text) ||
+                same_objective(text_of(json_array_get(rows, i), "objective"), &o))
+                found = json_incref(json_array_get(rows, i));
+        json_array_append_new(kept,
+                              found ? found : json_pack("{ssss}", "name", text, "objective", text));
+        at += n + (at[n] == ',');
+    }
+    for (size_t i = 0; i < json_array_size(rows); i++) /* what they are compared with */
+        if (text_of(json_array_get(rows, i), "sampler"))
+            json_array_append(kept, json_array_get(rows, i));
+    if (status)
+        json_decref(kept);
+    else
+        json_object_set_new(experiment, "rows", kept);
+    return status;
+}
+
+/* Replaces the data set of logistic targets by the user's. */
+static hs_status use_data(json_t *experiment, const char *data, const char *label, hs_message *m)
+{
+    json_t *cases = json_object_get(experiment, "cases");
+    bool used = false;
+    char file[2048];
+    if (access(data, R_OK))
+        return message_fail(m, HS_EIO, "%s: %s", data, strerror(errno));
+    if (strchr(data, ','))
+        return message_fail(m, HS_EINVAL, "%s: the path of a data set must have no comma", data);
+    snprintf(file, sizeof file, "%s%s", strchr(data, '/') ? "" : "./", data);
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        json_t *kase = json_array_get(cases, i);
+        const char *target = text_of(kase, "target");
+        if (strncmp(target, "logistic", 8) != 0)
+            continue;
+        char text[4096] = "logistic", *copy = strdup(target), *save = NULL;
+        for (char *part = copy ? strtok_r(copy, ",", &save) : NULL; part;
+             part = strtok_r(NULL, ",", &save))
+            if (strncmp(part, "data=", 5) && strncmp(part, "label=", 6) && strcmp(part, "logistic"))
+                snprintf(text + strlen(text), sizeof text - strlen(text), ",%s", part);
+        snprintf(text + strlen(text), sizeof text - strlen(text), ",data=%s%s%s", file,
+                 label ? ",label=" : "", label ? label : "");
+        free(copy);
+        json_object_set_new(kase, "target", json_string(text));
+        used = true;
+    }
+    return used
+               ? HS_OK
+               : message_fail(m, HS_EINVAL, "experiment \"%s\" has no target that takes a data set",
+                              text_of(experiment, "name"));
+}
+
+hs_status run_shape(run *r, const json_t *given, hs_message *m)
+{
+    const hs_run_options *o = r->options;
+    settings unwanted;
+    r->experiment = json_deep_copy(given);
+    r->settings = o->settings ? json_deep_copy(o->settings) : json_object();
+    r->quick = o->quick;
+    r->stan_csv = o->stan_csv;
+    if (!r->experiment || !r->settings)
+        return message_fail(m, HS_ENOMEM, "no memory for the experiment");
+    if (!settings_read(r->settings, &unwanted, "settings", m))
+        return HS_EINVAL;
+    const json_t *few = json_object_get(json_object_get(given, "quick"), "cases");
+    hs_status status = HS_OK;
+    if (o->cases)
+        status = keep_cases(r->experiment, o->cases, m);
+    else if (o->quick && few) {
+        char list[1024] = "";
+        for (size_t i = 0; i < json_array_size(few); i++)
+            snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? "," : "",
+                     json_string_value(json_array_get(few, i)));
+        status = keep_cases(r->experiment, list, m);
+    }
+    if (!status && o->objectives)
+        status = keep_objectives(r->experiment, o->objectives, m);
+    if (!status && o->data)
+        status = use_data(r->experiment, o->data, o->label, m);
+    else if (!status && o->label)
+        status = message_fail(m, HS_EINVAL, "--label is of a data set: give --data too");
+    return status;
+}
+
+/* Takes over what an interrupted run was. */
+hs_status run_take_over(run *r, hs_message *m)
+{
+    char path[JOB_PATH];
+    snprintf(path, sizeof path, "%.3800s/result.json", r->out);
+    json_t *old = hs_json_read(path, m);
+    if (!old)
+        return HS_EIO;
+    const char *format = text_of(old, "format"), *version = text_of(old, "hastings");
+    hs_status status = HS_OK;
+    if (!format || strcmp(format, "hastings-result") ||
+        json_integer_value(json_object_get(old, "version")) != 1)
+        status = message_fail(m, HS_EFORMAT, "%s: this is not the result of a run", path);
+    else if (!version || strcmp(version, HS_VERSION))
+        status =
+            message_fail(m, HS_EFORMAT,
+                         "%s: the run was begun by version %s of hastings, and this is %s, which "
+                         "may give other numbers: it cannot be resumed",
+                         path, version ? version : "(none)", HS_VERSION);
+    else {
+        r->experiment = json_deep_copy(json_object_get(old, "experiment"));
+        r->settings = json_deep_copy(json_object_get(old, "settings"));
+        r->quick = json_is_true(json_object_get(old, "quick"));
+        r->stan_csv = json_is_true(json_object_get(old, "stan_csv"));
+        r->seconds_before = json_number_value(json_object_get(old, "seconds"));
+        if (text_of(old, "command"))
+            snprintf(r->command, sizeof r->command, "%s", text_of(old, "command"));
+        if (!json_is_object(r->experiment) || !json_is_object(r->settings))
+            status = message_fail(m, HS_EFORMAT, "%s: it does not say what was run", path);
+    }
+    json_decref(old);
+    return status;
+}
