@@ -54,15 +54,17 @@ static int place(const hs_call *call, char path[PATH_SIZE], const char *target,
     return HS_EXIT_OK;
 }
 
+/* Loss and acceptance are those of the best try on new batches. */
 static json_t *describe_training(const hs_train_options *o, const hs_restarts *r)
 {
     const hs_training *t = &r->training;
-    return json_pack("{s:I, s:I, s:I, s:f, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:I}", //
+    return json_pack("{s:I, s:I, s:I, s:f, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I}", //
                      "steps", (json_int_t)t->steps, "starts", (json_int_t)o->starts, "proposals",
                      (json_int_t)o->proposals, "rate", o->schedule.rate, "online", o->online,
                      "tries", (json_int_t)r->tries, "best", (json_int_t)r->best, "seconds",
-                     hs_json_number(t->seconds), "loss", hs_json_number(t->loss), "alpha",
-                     hs_json_number(t->alpha), "adapted",
+                     hs_json_number(t->seconds), "loss", hs_json_number(r->loss[r->best]),
+                     "loss_error", hs_json_number(r->loss_error[r->best]), "alpha",
+                     hs_json_number(r->alpha[r->best]), "adapted",
                      o->objective.adapt ? hs_json_number(t->adapted) : json_null(), "rolled_back",
                      (json_int_t)t->rolled_back);
 }
@@ -75,7 +77,8 @@ static int print_result(const hs_call *call, const char *path, const json_t *tra
                                   json_pack("{s:s, s:O}", "file", path, "training", training));
     const hs_training *t = &r->training;
     printf("trained     %llu steps in %.3g s\n", (unsigned long long)t->steps, t->seconds);
-    printf("loss        %.4g\nacceptance  %.3f\n", t->loss, t->alpha);
+    printf("loss        %.4g +- %.2g\n", r->loss[r->best], r->loss_error[r->best]);
+    printf("acceptance  %.3f\n", r->alpha[r->best]);
     if (r->tries > 1)
         printf("best        of %zu tries\n", r->tries);
     printf("saved       %s\n", path);

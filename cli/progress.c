@@ -309,12 +309,14 @@ bool hs_bars_progress(const hs_progress *progress, void *context)
 
 void hs_bars_end(hs_bars *b, const char *text, bool failed)
 {
-    if (b && b->slots)
-        hs_bars_watch(&(hs_event){ .kind = HS_JOB_ENDS,
-                                   .job = b->slot[0].job + 1,
-                                   .jobs = b->jobs,
-                                   .text = text,
-                                   .failed = failed,
-                                   .workers = 1 },
-                      b);
+    if (!b || !b->slots)
+        return;
+    hs_bars_watch(&(hs_event){ .kind = HS_JOB_ENDS,
+                               .job = b->slot[0].job + 1,
+                               .jobs = b->jobs,
+                               .text = text,
+                               .failed = failed,
+                               .workers = 1 },
+                  b);
+    bars_clear(b); /* what comes next may be the result */
 }

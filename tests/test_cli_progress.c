@@ -426,6 +426,25 @@ START_TEST(ignored_signals_stay_ignored)
 }
 END_TEST
 
+/* Between jobs, and after the last, nothing is drawn that would be in the way of a result. */
+START_TEST(jobs_one_after_the_other)
+{
+    stage s = stage_open((hs_bars_options){ .mode = HS_BARS_TERMINAL, .width = 100, .height = 24 });
+    for (size_t job = 0; job < 2; job++) {
+        hs_bars_begin(s.bars, job, 2, job ? "second" : "first");
+        const hs_progress p = { .what = "train", .step = 1, .steps = 2, .loss = 1, .alpha = 0.5 };
+        ck_assert(hs_bars_progress(&p, s.bars));
+        hs_bars_end(s.bars, job ? NULL : "fine", false);
+        terminal t = terminal_new(100);
+        play(&t, written(&s));
+        ck_assert_str_eq(line(&t, job), job ? "[2/2] second: done" : "[1/2] first: fine");
+        ck_assert_uint_eq(t.line, job + 1);
+        ck_assert_str_eq(line(&t, job + 1), "");
+    }
+    stage_close(&s);
+}
+END_TEST
+
 /* By itself: a terminal of 70 columns is seen to be one, and has lines of that width. */
 START_TEST(a_real_terminal)
 {
@@ -485,6 +504,7 @@ static Suite *progress_suite(void)
     tcase_add_test(all, durations);
     tcase_add_test(all, the_first_interruption_asks_the_second_ends);
     tcase_add_test(all, ignored_signals_stay_ignored);
+    tcase_add_test(all, jobs_one_after_the_other);
     tcase_add_test(all, a_real_terminal);
     suite_add_tcase(suite, all);
     return suite;
