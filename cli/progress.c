@@ -41,7 +41,7 @@ static void begin_phase(bar_slot *slot, const char *what, double now)
     slot->step = slot->steps = 0;
     slot->rate = 0;
     slot->began = slot->last = now;
-    slot->loss = slot->alpha = NAN;
+    slot->loss = slot->alpha = (double)NAN;
 }
 
 /* The rate is a mean over all of the phase at first, and later over about the last ten seconds. The first
@@ -146,7 +146,7 @@ hs_bars *hs_bars_new(const hs_bars_options *options)
     if (b->o.mode == HS_BARS_AUTO)
         look_around(b);
     b->began = b->o.now();
-    b->estimate = NAN;
+    b->estimate = (double)NAN;
     return b;
 }
 
