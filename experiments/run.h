@@ -33,7 +33,8 @@ typedef struct {
     const char
         *objectives;     /**< NULL, or only the rows with these, by commas: "ab-initio,gsm-60". One
                                  that no row has becomes a row */
-    const char *cases;   /**< NULL, or only cases with these names, by commas */
+    const char *cases;   /**< NULL, or only cases with these names, or patterns such as "*d=100", by
+                               commas */
     const char *data;    /**< NULL, or a CSV file for logistic targets instead of their own */
     const char *label;   /**< NULL, or the name of its column with labels */
     int threads;         /**< 0: all */

@@ -1,6 +1,7 @@
 /* What is run: an experiment, as the command line changes it, or as an interrupted run has it. */
 #include <ctype.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +13,15 @@
 #include <hastings/mcmc/message_internal.h>
 #include <hastings/objectives/objectives.h>
 
-/* Whether a list "a,b" has the word. */
-static bool in_list(const char *list, const char *word)
+/* Whether a list "a,b" has the name, or a pattern for it: "*d=100". */
+static bool in_list(const char *list, const char *name)
 {
-    const size_t n = strlen(word);
-    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-        if (!strncmp(at, word, n) && (at[n] == ',' || at[n] == 0))
+    char pattern[256];
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        snprintf(pattern, sizeof pattern, "%.*s", (int)strcspn(at, ","), at);
+        if (!strcmp(pattern, name) || !fnmatch(pattern, name, 0))
             return true;
+    }
     return false;
 }
 
