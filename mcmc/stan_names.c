@@ -169,7 +169,7 @@ bool stan_column_names(const char *const *names, size_t count, hs_chain_names *c
     size_t array = 0; /* names that follow and are of one array */
     bool whole = false;
     for (size_t i = 0; columns->name && i < count; i++) {
-        char *name;
+        char *name = NULL;
         const bool begins = names && array == 0;
         if (begins)
             array = count_array(names + i, count - i, &whole);
