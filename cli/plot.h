@@ -106,10 +106,6 @@ typedef struct {
 hs_status hs_figure_autocorrelation(const hs_autocorrelation_figure *figure,
                                     const hs_figure_out *out, hs_message *message) HS_MUST_CHECK;
 
-/** rho[0 .. lags-1] of x[0], x[stride], ..., with the usual sums over n - lag products divided by n.
- *  NaN where it is not defined: constant or non-finite x, lags from n on. */
-void hs_autocorrelation(const double *x, size_t n, size_t stride, size_t lags, double *rho);
-
 /* ---- Effective sample sizes ------------------------------------------------------------------ */
 
 /** ESS of x and of x^2, coordinate by coordinate: two dots joined by a line, or, with more than 60

@@ -90,20 +90,3 @@ hs_status hs_figure_autocorrelation(const hs_autocorrelation_figure *figure,
     hs_free(series);
     return drawn;
 }
-
-void hs_autocorrelation(const double *x, size_t n, size_t stride, size_t lags, double *rho)
-{
-    stride = stride ? stride : 1;
-    double mean = 0, variance = 0;
-    for (size_t i = 0; i < n; i++)
-        mean += x[i * stride] / (double)n;
-    for (size_t i = 0; i < n; i++)
-        variance += (x[i * stride] - mean) * (x[i * stride] - mean);
-    const bool defined = isfinite(variance) && variance > 0;
-    for (size_t t = 0; t < lags; t++) {
-        double sum = t < n && defined ? 0 : NAN;
-        for (size_t i = 0; i + t < n && defined; i++)
-            sum += (x[i * stride] - mean) * (x[(i + t) * stride] - mean);
-        rho[t] = sum / variance;
-    }
-}

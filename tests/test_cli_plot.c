@@ -129,24 +129,6 @@ START_TEST(test_traces_take_their_coordinate)
 }
 END_TEST
 
-START_TEST(test_autocorrelation_of_alternating)
-{
-    enum { N = 100 };
-    double x[2 * N], rho[N + 1];
-    for (int i = 0; i < N; i++) {
-        x[2 * i] = i % 2 ? 3 : 1;
-        x[2 * i + 1] = NAN; /* of another coordinate */
-    }
-    hs_autocorrelation(x, N, 2, N + 1, rho);
-    for (int t = 0; t < N; t++) /* sums of (N - t) products +-1 over N */
-        ck_assert_close(rho[t], (t % 2 ? -1.0 : 1.0) * (N - t) / N, 0, 1e-12);
-    ck_assert(isnan(rho[N]));
-    const double constant[] = { 2, 2, 2 };
-    hs_autocorrelation(constant, 3, 1, 2, rho);
-    ck_assert(isnan(rho[0]) && isnan(rho[1]));
-}
-END_TEST
-
 /* The band is +-1.96 / sqrt(n) where the line, from 1 to -1, shows the scale. */
 START_TEST(test_autocorrelation_band)
 {
@@ -353,7 +335,6 @@ static Suite *plot_suite(void)
     tcase_add_test(tests, test_gaps_and_lone_points);
     tcase_add_test(tests, test_long_series_keep_their_extremes);
     tcase_add_test(tests, test_traces_take_their_coordinate);
-    tcase_add_test(tests, test_autocorrelation_of_alternating);
     tcase_add_test(tests, test_autocorrelation_band);
     tcase_add_test(tests, test_ess_rows);
     tcase_add_test(tests, test_many_coordinates_are_sorted);
