@@ -7,6 +7,8 @@
 #include <hastings/cli/problem.h>
 #include <hastings/experiments/proposal_file.h>
 #include <hastings/experiments/spec.h>
+#include <hastings/mcmc/diagnose.h>
+#include <hastings/mcmc/sample.h>
 #include <hastings/objectives/objectives.h>
 
 enum { MOST_SCHEMES = 32, SCHEME_TEXT = 256 };
@@ -19,6 +21,7 @@ typedef struct {
     const hs_proposal *proposal;
     hs_training training;
     hs_evaluation found;
+    double ess, rhat; /* per proposal, and largest, of short chains */
 } scheme;
 
 /* ---- Which ones ------------------------------------------------------------------------------ */
@@ -26,18 +29,19 @@ typedef struct {
 /* The simplest first. Networks grow with the dimension, as far as they stay fast. */
 static size_t default_schemes(scheme *s, size_t dim)
 {
-    const size_t width = dim < 6 ? 16 : dim < 32 ? 3 * dim : 96;
-    const size_t inner = dim < 3 ? 6 : dim < 32 ? 2 * dim : 64;
+    const size_t width = dim < 6 ? 16 : dim < 32 ? 3 * dim : 96, inner = dim < 32 ? 6 + dim : 38;
+    const size_t couplings = dim < 32 ? 8 : 4;
     size_t n = 0;
     snprintf(s[n++].text, SCHEME_TEXT, "random-walk,log_step");
     snprintf(s[n++].text, SCHEME_TEXT, "random-walk,log_step,scaled");
     snprintf(s[n++].text, SCHEME_TEXT, "mala,log_step");
     snprintf(s[n++].text, SCHEME_TEXT, "mala,log_step,scaled");
     if (dim > 1) {
-        snprintf(s[n++].text, SCHEME_TEXT, "resampling-flow,couplings=6,width=%zu,depth=3", inner);
+        snprintf(s[n++].text, SCHEME_TEXT, "resampling-flow,couplings=%zu,width=%zu,depth=3",
+                 couplings, width);
         snprintf(s[n++].text, SCHEME_TEXT,
-                 "multi-scheme,couplings=4,coupling_width=%zu,coupling_depth=3,width=%zu,depth=4",
-                 inner, width);
+                 "multi-scheme,couplings=%zu,coupling_width=%zu,coupling_depth=3,width=%zu,depth=4",
+                 couplings, inner, width);
     }
     return n;
 }
@@ -70,13 +74,31 @@ static hs_objective objective_of(const scheme *s)
     return is_kind(s, "resampling-flow") ? hs_nll() : hs_ab_initio(0.18125);
 }
 
-/* A rate that falls to 0, so that a comparison is of proposals and not of the last steps' noise. One number
- * may have far to go, and bears larger steps than a network. */
+/* A single number may have far to go, and bears larger steps than a network, if they get smaller in the end. */
 static hs_schedule schedule_of(const scheme *s, const hs_call *call, uint64_t steps)
 {
-    const double rate = hs_given_number(call->arguments, "rate", 1e-3);
-    const bool number = is_kind(s, "random-walk") || is_kind(s, "mala");
-    return (hs_schedule){ HS_COSINE, .rate = number ? 10 * rate : rate, .steps = steps };
+    if (is_kind(s, "random-walk") || is_kind(s, "mala"))
+        return (hs_schedule){ HS_COSINE, .rate = 1e-2, .steps = steps };
+    return (hs_schedule){ .rate = hs_given_number(call->arguments, "rate", 3e-4) };
+}
+
+/* The loss judges single steps from where the target is; chains tell whether steps lead everywhere. */
+static void run_chains(const hs_call *call, hs_problem *p, scheme *s)
+{
+    s->ess = s->rhat = (double)NAN;
+    const hs_chains *chains =
+        hs_sample(p->session, p->target, s->proposal,
+                  &(hs_sample_options){ .chains = 5,
+                                        .draws = 1000,
+                                        .points = p->exact ? NULL : p->points.x,
+                                        .n_points = p->exact ? 0 : p->points.n });
+    hs_report report;
+    if (!chains ||
+        hs_diagnose(chains, &(hs_diagnose_options){ .threads = call->threads }, &report, NULL))
+        return;
+    s->ess = report.ess_per_proposal;
+    s->rhat = report.rhat;
+    hs_report_free(&report);
 }
 
 static void try_scheme(const hs_call *call, hs_problem *p, scheme *s, hs_bars *bars)
@@ -99,6 +121,8 @@ static void try_scheme(const hs_call *call, hs_problem *p, scheme *s, hs_bars *b
     s->done =
         proposal && !hs_session_status(p->session) && !hs_interrupted() && isfinite(s->found.loss);
     s->proposal = proposal;
+    if (s->done)
+        run_chains(call, p, s);
     snprintf(s->error, sizeof s->error, "%.255s",
              hs_interrupted()                ? "stopped"
              : hs_session_status(p->session) ? hs_session_error(p->session)
@@ -147,9 +171,10 @@ static json_t *result_json(scheme *const *ranked, size_t n, const scheme *chosen
         else
             json_array_append_new(
                 list,
-                json_pack("{s:s, s:f, s:o, s:f, s:f, s:I, s:f, s:b}", "proposal", s->text, "loss",
-                          s->found.loss, "loss_error", hs_json_number(s->found.loss_error),
-                          "acceptance", s->found.alpha, "msjd", s->found.jump, "gradients",
+                json_pack("{s:s, s:f, s:o, s:f, s:f, s:o, s:o, s:I, s:f, s:b}", "proposal", s->text,
+                          "loss", s->found.loss, "loss_error", hs_json_number(s->found.loss_error),
+                          "acceptance", s->found.alpha, "msjd", s->found.jump, "ess_per_proposal",
+                          hs_json_number(s->ess), "rhat", hs_json_number(s->rhat), "gradients",
                           (json_int_t)hs_proposal_gradients(s->proposal), "seconds",
                           s->training.seconds, "as_good_as_the_best", as_good(s, ranked[0])));
     }
@@ -158,17 +183,17 @@ static json_t *result_json(scheme *const *ranked, size_t n, const scheme *chosen
 
 static void print_result(scheme *const *ranked, size_t n, const scheme *chosen)
 {
-    printf("%19s  %10s  %9s  %9s  %9s  %s\n", "Ab Initio loss", "acceptance", "MSJD", "gradients",
-           "training", "proposal");
+    printf("%18s  %10s  %9s  %12s  %6s  %9s  %9s  %s\n", "Ab Initio loss", "acceptance", "MSJD",
+           "ESS/proposal", "R-hat", "gradients", "training", "proposal");
     for (size_t i = 0; i < n; i++) {
         const scheme *s = ranked[i];
         if (s->done)
-            printf("%9.4g +- %-6.2g  %10.3f  %9.4g  %9zu  %7.1f s  %s\n", s->found.loss,
-                   s->found.loss_error, s->found.alpha, s->found.jump,
-                   hs_proposal_gradients(s->proposal), s->training.seconds, s->text);
+            printf("%8.4g +- %-6.2g  %10.3f  %9.4g  %12.3g  %6.3f  %9zu  %7.1f s  %s\n",
+                   s->found.loss, s->found.loss_error, s->found.alpha, s->found.jump, s->ess,
+                   s->rhat, hs_proposal_gradients(s->proposal), s->training.seconds, s->text);
         else
-            printf("%19s  %10s  %9s  %9s  %9s  %s: %s\n", "-", "-", "-", "-", "-", s->text,
-                   *s->error ? s->error : "not tried");
+            printf("%18s  %10s  %9s  %12s  %6s  %9s  %9s  %s: %s\n", "-", "-", "-", "-", "-", "-",
+                   "-", s->text, *s->error ? s->error : "not tried");
     }
     printf("\nUse %s", chosen->text);
     if (chosen != ranked[0])
@@ -182,6 +207,11 @@ static void print_result(scheme *const *ranked, size_t n, const scheme *chosen)
                (ranked[1]->found.loss - ranked[0]->found.loss) /
                    hypot(ranked[0]->found.loss_error, ranked[1]->found.loss_error));
     printf(".\n");
+    if (chosen->rhat > 1.1)
+        printf("But its chains do not agree with each other (R-hat %.2f): it moves well where it "
+               "is, and "
+               "does not get everywhere. More --steps may let another one win.\n",
+               chosen->rhat);
 }
 
 /* Saves the one to use, if asked to; path is "" if not. */
@@ -317,8 +347,7 @@ static const hs_option options[] = {
     { "starts", HS_OPTION_COUNT, "N", "start points of a step; default: 8" },
     { "proposals", HS_OPTION_COUNT, "N", "proposals from each; default: 100" },
     { "rate", HS_OPTION_NUMBER, "X",
-      "learning rate of Adam at first, which falls to 0; ten times that for step sizes; default: "
-      "1e-3" },
+      "learning rate of Adam for networks, default: 3e-4; step sizes have 0.01, which falls to 0" },
     { "batches", HS_OPTION_COUNT, "N", "batches that losses are compared on; default: 200" },
     { "reference", HS_OPTION_COUNT, "N",
       "proposals of the chain of HMC that stands for draws of targets that have none; default: "
