@@ -380,6 +380,9 @@ static hs_status load_files(hs_chains **chains, const char *const *paths, size_t
         char *bytes = NULL;
         size_t length = 0;
         status = dataset_read_file(paths[m], SIZE_MAX / 4, &bytes, &length, message);
+        if (status == HS_OK && memchr(bytes, '\0', length))
+            status = message_fail(message, HS_EFORMAT,
+                                  "%.300s: not a text file, so not one of CmdStan's", paths[m]);
         if (status == HS_OK) {
             source s = { .path = paths[m],
                          .message = message,

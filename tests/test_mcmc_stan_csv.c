@@ -378,6 +378,10 @@ START_TEST(wrong_files)
         write_text(first, bad[i].text);
         assert_load_fails(1, HS_EFORMAT, bad[i].says);
     }
+    FILE *file = fopen(first, "wb");
+    ck_assert_uint_eq(fwrite("\x89PNG\r\n\x1a\n\0\0\0\rIHDR", 1, 16, file), 16);
+    fclose(file);
+    assert_load_fails(1, HS_EFORMAT, "not a text file");
     unlink(first);
     assert_load_fails(1, HS_EIO, "No such file");
     ck_assert_int_eq(mkdir(first, 0777), 0);
