@@ -112,7 +112,7 @@ static void take_time(source *s, span line)
     s->seconds = strtod(text, NULL);
 }
 
-/* The draws that the file says it has after those of the warm-up, and how many those are. */
+/* Draws that are kept of so many steps. */
 static size_t thinned(size_t steps, size_t thin)
 {
     return steps / thin + (steps % thin != 0);
