@@ -37,6 +37,19 @@ json_t *hs_result_read(const char *path, hs_message *message)
     return result;
 }
 
+json_t *result_settings(const json_t *result)
+{
+    const json_t *experiment = json_object_get(result, "experiment");
+    json_t *settings = json_object();
+    json_object_update(settings, json_object_get(experiment, "settings"));
+    if (is_true(result, "quick")) {
+        json_object_update(settings, json_object_get(experiment, "quick"));
+        json_object_del(settings, "cases"); /* which says what is run, not how */
+    }
+    json_object_update(settings, json_object_get(result, "settings"));
+    return settings;
+}
+
 /* ---- Tables as files ---------------------------------------------------------------------------- */
 
 static hs_status write_markdown(const json_t *result, const char *path, hs_message *message)

@@ -73,24 +73,30 @@ static const char *value_text(page *p, const json_t *value)
     return json_is_true(value) ? "yes" : json_is_false(value) ? "no" : "-";
 }
 
-/* Members of an object, those that are objects themselves in one line: "openblas 0.3.21, ...". */
+/* The members of an object in one line: "openblas 0.3.21, jansson 2.14". */
+static void put_line(page *p, const json_t *object)
+{
+    const char *key, *comma = "";
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+    {
+        hs_buffer_html(&p->html, "%s%s %s", comma, key, value_text(p, value));
+        comma = ", ";
+    }
+}
+
+/* The members of an object as a list. */
 static void put_members(page *p, const json_t *object)
 {
-    const char *key, *inner;
-    json_t *value, *part;
+    const char *key;
+    json_t *value;
     json_object_foreach((json_t *)(uintptr_t)object, key, value)
     {
         hs_buffer_html(&p->html, "<dt>%s</dt><dd>", key);
-        if (json_is_object(value)) {
-            const char *comma = "";
-            json_object_foreach(value, inner, part)
-            {
-                hs_buffer_html(&p->html, "%s%s %s", comma, inner, value_text(p, part));
-                comma = ", ";
-            }
-        } else {
+        if (json_is_object(value))
+            put_line(p, value);
+        else
             hs_buffer_html(&p->html, "%s", value_text(p, value));
-        }
         hs_buffer_put(&p->html, "</dd>\n");
     }
 }
@@ -110,6 +116,7 @@ static void put_parts(page *p, const char *key, const char *title)
         for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
             if (text_of(part, texts[k])[0])
                 hs_buffer_html(&p->html, "%s <code>%s</code> ", texts[k], text_of(part, texts[k]));
+        put_line(p, json_object_get(part, "settings"));
         hs_buffer_put(&p->html, "</dd>\n");
     }
     hs_buffer_put(&p->html, "</dl>\n");
@@ -154,9 +161,11 @@ void page_settings(page *p)
     char time[PAGE_TIME];
     page_section(p, "settings", "Settings");
     put_repeat(p);
+    json_t *settings = result_settings(p->result);
     hs_buffer_put(&p->html, "<h3>Settings</h3>\n<dl>\n");
-    put_members(p, json_object_get(p->result, "settings"));
+    put_members(p, settings);
     hs_buffer_put(&p->html, "</dl>\n");
+    json_decref(settings);
     put_parts(p, "cases", "Cases");
     put_parts(p, "rows", "Rows");
     hs_buffer_put(&p->html, "<h3>Time and place</h3>\n<dl>\n");

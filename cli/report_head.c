@@ -1,6 +1,7 @@
 /* The top of a page: what this is, whether it is whole, how it compares, and what to be wary of. */
 #include "report_page_internal.h"
 
+#include <stdint.h>
 #include <string.h>
 
 /* ---- State ---------------------------------------------------------------------------------- */
@@ -81,7 +82,7 @@ static bool has_training(const json_t *result)
 static void put_sentence(page *p)
 {
     const json_t *experiment = json_object_get(p->result, "experiment");
-    const json_t *settings = json_object_get(p->result, "settings");
+    json_t *settings = result_settings(p->result);
     const size_t cases = json_array_size(json_object_get(experiment, "cases"));
     const size_t rows = json_array_size(json_object_get(experiment, "rows"));
     const double replications = number_of(settings, "replications");
@@ -97,6 +98,8 @@ static void put_sentence(page *p)
         if (number_of(settings, "starts") > 0 && number_of(settings, "proposals") > 0)
             hs_buffer_print(b, " with %.0f proposals from each of %.0f points",
                             number_of(settings, "proposals"), number_of(settings, "starts"));
+        if (number_of(settings, "restarts") > 1)
+            hs_buffer_print(b, ", the best of %.0f tries,", number_of(settings, "restarts"));
     }
     if (number_of(settings, "evaluations") > 0)
         hs_buffer_print(b, " and judged by %.0f proposals from independent points",
@@ -169,6 +172,8 @@ void page_head(page *p)
 
 /* ---- Warnings -------------------------------------------------------------------------------- */
 
+enum { MOST_OPEN = 6 }; /* of those that are seen at once */
+
 static const json_t *find_warning(const json_t *job, const char *name)
 {
     size_t i;
@@ -184,8 +189,10 @@ static bool same_cell(const json_t *a, const json_t *b)
            strcmp(text_of(a, "row"), text_of(b, "row")) == 0;
 }
 
-/* The warnings of one name, one line for each case and row, with the sentence of the first. */
-static size_t put_warnings_named(page *p, const char *name, bool all)
+/* The warnings of one name, one line for each case and row, with the sentence of the first. The first
+ * `open` lines are written to be seen, the others are folded. Returns how many there are; with `open` 0
+ * nothing is written. */
+static size_t put_warnings_named(page *p, const char *name, size_t open)
 {
     const json_t *jobs = json_object_get(p->result, "jobs");
     size_t lines = 0, i, j;
@@ -206,13 +213,17 @@ static size_t put_warnings_named(page *p, const char *name, bool all)
         if (!first)
             continue;
         lines++;
-        if (!all)
+        if (open == 0)
             continue;
+        if (lines == open + 1)
+            hs_buffer_put(&p->html, "</ul>\n<details>\n<summary>More</summary>\n<ul>\n");
         hs_buffer_html(&p->html, "<li><b>%s, %s</b>", text_of(job, "row"), text_of(job, "case"));
         if (of > 1)
             hs_buffer_html(&p->html, " (%zu of %zu replications)", with, of);
         hs_buffer_html(&p->html, ": %s</li>\n", text_of(warning, "text"));
     }
+    if (open && lines > open)
+        hs_buffer_put(&p->html, "</ul>\n</details>\n<ul>\n");
     return lines;
 }
 
@@ -234,7 +245,7 @@ static void put_other_warnings(page *p)
             names[count++] = name;
     }
     for (i = 0; i < count; i++)
-        lines += put_warnings_named(p, names[i], false);
+        lines += put_warnings_named(p, names[i], 0);
     if (!lines)
         return;
     hs_buffer_html(&p->html,
@@ -242,20 +253,20 @@ static void put_other_warnings(page *p)
                    "diagnostics</summary>\n<ul>\n",
                    lines, lines == 1 ? "warning" : "warnings");
     for (i = 0; i < count; i++)
-        put_warnings_named(p, names[i], true);
+        put_warnings_named(p, names[i], SIZE_MAX - 1);
     hs_buffer_put(&p->html, "</ul>\n</details>\n");
 }
 
 void page_warnings(page *p)
 {
-    const size_t lines = put_warnings_named(p, "nonergodic", false);
+    const size_t lines = put_warnings_named(p, "nonergodic", 0);
     if (lines) {
         hs_buffer_html(&p->html,
                        "<aside class=\"notice bad\" id=\"nonergodic\" aria-label=\"Warning\">\n"
                        "<h2><span aria-hidden=\"true\">⚠</span>%zu %s non-ergodic</h2>\n"
                        "<p>Acceptance and jumps of these are no sign of good sampling.</p>\n<ul>\n",
                        lines, lines == 1 ? "sampler looks" : "samplers look");
-        put_warnings_named(p, "nonergodic", true);
+        put_warnings_named(p, "nonergodic", MOST_OPEN);
         hs_buffer_put(&p->html, "</ul>\n</aside>\n");
     }
     put_other_warnings(p);

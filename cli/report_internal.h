@@ -23,4 +23,8 @@ static inline bool is_true(const json_t *object, const char *key)
     return json_is_true(json_object_get(object, key));
 }
 
+/* The settings that jobs had unless their case or row has others: the experiment's, the quick version's,
+ * and the command line's over these. A new object, NULL without memory. */
+json_t *result_settings(const json_t *result);
+
 #endif

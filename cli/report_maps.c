@@ -6,7 +6,7 @@
 
 #include <hastings/mcmc/chains.h>
 
-enum { MOST_PANELS = 36, MOST_MAPS = 40, NARROW_PANELS = 4 };
+enum { MOST_PANELS = 36, MOST_MAPS = 40, NARROW_PANELS = 4, MOST_COLUMNS = 6 };
 
 /* Two numbers of a list; false if they are not there. */
 static bool read_pair(const json_t *list, double pair[2])
@@ -35,7 +35,7 @@ static void mark_panel(page *p, const json_t *map, hs_map_panel *panel, size_t i
         return;
     if (read_pair(json_array_get(json_object_get(map, "starts"), i), start)) {
         panel->start = start;
-        panel->title = page_text(p, "from (%g, %g)", start[0], start[1]);
+        panel->title = page_text(p, "from (%.2g, %.2g)", start[0], start[1]);
     }
     if (read_normal(json_array_get(json_object_get(map, "components"), i), normal)) {
         panel->normals = normal;
@@ -64,7 +64,7 @@ static hs_status draw_map(page *p, const json_t *map, const char *title, bool we
                               .width = *panels <= NARROW_PANELS ? 500 : 1000,
                               .panels = panel,
                               .panels_count = *panels,
-                              .columns = *panels < 4 ? *panels : 4,
+                              .columns = *panels <= MOST_COLUMNS ? *panels : 0,
                               .nx = values->dim,
                               .ny = values->draws };
     if (weights)

@@ -41,7 +41,7 @@ static void put_settings(hs_buffer *b, const json_t *result)
 {
     const char *key, *comma = "";
     json_t *value;
-    json_t *settings = json_object_get(result, "settings");
+    json_t *settings = result_settings(result);
     char time[PAGE_TIME];
     hs_buffer_put(b, "Settings: ");
     json_object_foreach(settings, key, value)
@@ -66,6 +66,7 @@ static void put_settings(hs_buffer *b, const json_t *result)
                            text_of(json_object_get(result, "host"), "processor"),
                            text_of(result, "hastings"));
     hs_buffer_put(b, "\n\n");
+    json_decref(settings);
 }
 
 /* ---- Differences ------------------------------------------------------------------------------------- */

@@ -9,8 +9,8 @@
 /* Between these decades a figure is written without an exponent: 0.012(1), 749(2), but 8.2(1)e-3. */
 enum { PLAIN_LEAST = -2, PLAIN_MOST = 2 };
 
-/* More digits than this cannot be meant: the error is rounding. */
-enum { MOST_DIGITS = 12 };
+/* More digits than this, which float32 does not have, cannot be meant: the error is rounding. */
+enum { MOST_DIGITS = 6 };
 
 /* ---- Writing ------------------------------------------------------------------------------ */
 
