@@ -96,8 +96,10 @@ static void put_sentence(page *p)
         hs_buffer_print(b, "; proposals were trained for %.0f gradient steps",
                         number_of(settings, "steps"));
         if (number_of(settings, "starts") > 0 && number_of(settings, "proposals") > 0)
-            hs_buffer_print(b, " with %.0f proposals from each of %.0f points",
-                            number_of(settings, "proposals"), number_of(settings, "starts"));
+            hs_buffer_print(
+                b, " with %.0f proposals from %s%.0f point%s", number_of(settings, "proposals"),
+                number_of(settings, "starts") > 1 ? "each of " : "", number_of(settings, "starts"),
+                number_of(settings, "starts") > 1 ? "s" : "");
         if (number_of(settings, "restarts") > 1)
             hs_buffer_print(b, ", the best of %.0f tries,", number_of(settings, "restarts"));
     }

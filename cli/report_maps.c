@@ -64,7 +64,9 @@ static hs_status draw_map(page *p, const json_t *map, const char *title, bool we
                               .width = *panels <= NARROW_PANELS ? 500 : 1000,
                               .panels = panel,
                               .panels_count = *panels,
-                              .columns = *panels <= MOST_COLUMNS ? *panels : 0,
+                              .columns = weights                   ? 2
+                                         : *panels <= MOST_COLUMNS ? *panels
+                                                                   : 0,
                               .nx = values->dim,
                               .ny = values->draws };
     if (weights)

@@ -185,7 +185,8 @@ void page_bars(page *p)
     for (size_t t = 0; t < tables.count; t++)
         for (size_t j = 0; j < tables.table[t].columns; j++) {
             const hs_table *table = &tables.table[t];
-            if (!table->paper[j] || !hs_figure_judged(table->column[j]) || table->lines > 60)
+            if (!table->paper[j] || !hs_figure_judged(table->column[j]) || table->lines < 2 ||
+                table->lines > 60)
                 continue;
             if (count == 0) {
                 page_section(p, "bars", "Beside the paper");
