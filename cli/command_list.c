@@ -16,11 +16,9 @@ static const char *text_of(const json_t *json, const char *key)
 
 static void print_entry(const char *name, const char *text)
 {
-    const int n = printf("  %-*s", INDENT - 2, name);
-    if (n > INDENT)
-        printf("\n%*s", INDENT, "");
-    else if (n == INDENT && strlen(name) >= INDENT - 2)
-        putchar(' ');
+    const int n = printf("  %s", name);
+    if (*text)
+        printf(n < INDENT - 1 ? "%*s" : "\n%*s", n < INDENT - 1 ? INDENT - n : INDENT, "");
     hs_print_wrapped(stdout, text, INDENT, INDENT);
 }
 

@@ -92,7 +92,8 @@ cat >own.json <<'END'
   "cases": [ { "name": "plane", "target": "gaussian,dim=2", "proposal": "random-walk" } ],
   "rows": [ { "name": "MSJD", "objective": "msjd" } ] }
 END
-"$program" run own.json >out 2>err &
+: >err
+"$program" run own.json >out 2>>err &
 pid=$!
 while kill -0 $pid 2>/dev/null && ! grep -q begins err; do
     sleep 0.05
