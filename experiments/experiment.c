@@ -29,7 +29,8 @@ static const key of_case[] = { { "name", JSON_STRING },     { "target", JSON_STR
 static const key of_row[] = { { "name", JSON_STRING },    { "objective", JSON_STRING },
                               { "sampler", JSON_STRING }, { "proposal", JSON_STRING },
                               { "cases", JSON_ARRAY },    { "settings", JSON_OBJECT },
-                              { "paper", JSON_OBJECT },   { NULL, JSON_NULL } };
+                              { "paper", JSON_OBJECT },   { "proposals", JSON_OBJECT },
+                              { NULL, JSON_NULL } };
 static const key of_note[] = {
     { "row", JSON_STRING }, { "case", JSON_STRING }, { "text", JSON_STRING }, { NULL, JSON_NULL }
 };
@@ -189,6 +190,24 @@ static bool check_paper(const json_t *row, const json_t *experiment, const char 
     return true;
 }
 
+/* A row's proposals for single cases. */
+static bool check_proposals(const json_t *row, const json_t *experiment, const char *where,
+                            hs_message *m)
+{
+    const char *name;
+    json_t *proposal;
+    json_object_foreach(json_object_get(row, "proposals"), name, proposal)
+    {
+        if (!find_named(json_object_get(experiment, "cases"), name))
+            return wrong(m, where, "there is a proposal for a case that is not there,", name);
+        if (!json_is_string(proposal))
+            return wrong(m, where, "the proposal must be text, for case", name);
+        if (!check_spec(json_string_value(proposal), "proposal", hs_spec_proposals, where, m))
+            return false;
+    }
+    return true;
+}
+
 static bool check_row(const json_t *row, const json_t *experiment, const char *where, hs_message *m)
 {
     const char *objective = json_string_value(json_object_get(row, "objective"));
@@ -219,7 +238,7 @@ static bool check_row(const json_t *row, const json_t *experiment, const char *w
         if (!find_named(json_object_get(experiment, "cases"), name))
             return wrong(m, where, "there is no case", name ? name : "");
     }
-    return check_paper(row, experiment, where, m);
+    return check_proposals(row, experiment, where, m) && check_paper(row, experiment, where, m);
 }
 
 static bool check_list(const json_t *experiment, const char *list, const char *const *words,

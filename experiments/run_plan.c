@@ -54,6 +54,14 @@ static bool job_settings(const run *r, const json_t *kase, const json_t *row, se
     return ok;
 }
 
+/* The row's for this case, the row's for all, or the case's. */
+static const char *proposal_of(const json_t *row, const json_t *kase)
+{
+    const char *own = text_of(json_object_get(row, "proposals"), text_of(kase, "name"));
+    own = own ? own : text_of(row, "proposal");
+    return own ? own : text_of(kase, "proposal");
+}
+
 static hs_status add_jobs(run *r, const json_t *kase, const json_t *row, size_t replication,
                           hs_message *m)
 {
@@ -64,7 +72,7 @@ static hs_status add_jobs(run *r, const json_t *kase, const json_t *row, size_t 
     if (replication > j.set.replications || !row_is_of_case(row, case_name))
         return HS_OK;
     j.target = text_of(kase, "target");
-    j.proposal = text_of(row, "proposal") ? text_of(row, "proposal") : text_of(kase, "proposal");
+    j.proposal = proposal_of(row, kase);
     j.objective = text_of(row, "objective");
     j.sampler = text_of(row, "sampler");
     j.replication = replication;
