@@ -1,7 +1,9 @@
 /* Chains as NetCDF files: round trips bit for bit, files of others, damage, full disks, threads. */
 #include <dirent.h>
 #include <netcdf.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +14,7 @@
 
 #include <hastings/mcmc/chains_file.h>
 #include <hastings/mcmc/netcdf.h>
+#include <hastings/mcmc/netcdf_internal.h>
 
 #include "hs_check.h"
 #include "scarce_memory.h"
@@ -563,32 +566,65 @@ START_TEST(scarce_memory)
 }
 END_TEST
 
+/* One thread's part: a file of its own, read again and again. Returns what went wrong. */
+static int read_often(int thread)
+{
+    enum { ROUNDS = 100, NUMBERS = 300 };
+    char own[80];
+    hs_chains *c, *d;
+    snprintf(own, sizeof own, "%s.%d", path, thread);
+    if (hs_chains_new(&c, 2, 50, 3, HS_KEEP_LOG_PI, NULL) != HS_OK)
+        return 1;
+    for (int i = 0; i < NUMBERS; i++)
+        c->x[i] = thread * 1000 + i;
+    int wrong = hs_chains_save_netcdf(c, NULL, own, NULL) != HS_OK;
+    for (int k = 0; k < ROUNDS; k++) {
+        hs_chain_names names;
+        if (hs_chains_load_netcdf(&d, own, NULL, &names, NULL) != HS_OK ||
+            memcmp(c->x, d->x, NUMBERS * sizeof *c->x) != 0)
+            wrong++;
+        hs_chains_free(d);
+        hs_chain_names_free(&names);
+    }
+    unlink(own);
+    hs_chains_free(c);
+    return wrong;
+}
+
 START_TEST(threads)
 {
-    enum { THREADS = 4, ROUNDS = 10 };
+    enum { THREADS = 4 };
     int wrong = 0;
 #pragma omp parallel for num_threads(THREADS) reduction(+ : wrong)
-    for (int t = 0; t < THREADS; t++) {
-        char own[80];
-        snprintf(own, sizeof own, "%s.%d", path, t);
-        for (int k = 0; k < ROUNDS; k++) {
-            hs_chains *c, *d = NULL;
-            if (hs_chains_new(&c, 2, 50, 3, HS_KEEP_LOG_PI, NULL)) {
-                wrong++;
-                continue;
-            }
-            for (int i = 0; i < 300; i++)
-                c->x[i] = t * 1000 + i + k;
-            if (hs_chains_save_netcdf(c, NULL, own, NULL) ||
-                hs_chains_load_netcdf(&d, own, NULL, NULL, NULL) ||
-                memcmp(c->x, d->x, 300 * sizeof *c->x) != 0)
-                wrong++;
-            hs_chains_free(c);
-            hs_chains_free(d);
-        }
-        unlink(own);
-    }
+    for (int t = 0; t < THREADS; t++)
+        wrong += read_often(t);
     ck_assert_int_eq(wrong, 0);
+}
+END_TEST
+
+static void *load_once(void *done)
+{
+    hs_chains *c = NULL;
+    if (hs_chains_load_netcdf(&c, path, NULL, NULL, NULL) == HS_OK)
+        atomic_store((atomic_int *)done, 1);
+    hs_chains_free(c);
+    return NULL;
+}
+
+START_TEST(one_thread_at_a_time)
+{
+    hs_chains *c = new_chains(1, 4, 1, 0);
+    save(c, NULL);
+    hs_chains_free(c);
+    pthread_t other;
+    atomic_int done = 0;
+    netcdf_lock();
+    ck_assert_int_eq(pthread_create(&other, NULL, load_once, &done), 0);
+    nanosleep(&(struct timespec){ 0, 200000000 }, NULL);
+    ck_assert_int_eq(atomic_load(&done), 0); /* it waits */
+    netcdf_unlock();
+    ck_assert_int_eq(pthread_join(other, NULL), 0);
+    ck_assert_int_eq(atomic_load(&done), 1);
 }
 END_TEST
 
@@ -612,6 +648,7 @@ static Suite *suite(void)
     tcase_add_test(c, wrong_arguments);
     tcase_add_test(c, scarce_memory);
     tcase_add_test(c, threads);
+    tcase_add_test(c, one_thread_at_a_time);
     suite_add_tcase(s, c);
     return s;
 }
