@@ -96,8 +96,7 @@ static hs_status render_png(const plot_job *job, double width, double height, do
     if (drawn == CAIRO_STATUS_SUCCESS)
         drawn = cairo_surface_write_to_png_stream(surface, append, png);
     cairo_surface_destroy(surface);
-    return png->failed ? cairo_result(CAIRO_STATUS_NO_MEMORY, message)
-                       : cairo_result(drawn, message);
+    return cairo_result(drawn, message);
 }
 
 static hs_status check(const plot_job *job, const hs_figure_out *out, hs_message *message)

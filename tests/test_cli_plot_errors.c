@@ -163,6 +163,7 @@ START_TEST(test_note_of_hidden_values)
     ck_assert_int_eq(sscanf(strstr(whole, " height="), " height=\"%lf", &heights[0]), 1);
     ck_assert_int_eq(sscanf(strstr(part_of_it, " height="), " height=\"%lf", &heights[1]), 1);
     ck_assert_double_eq(heights[1] - heights[0], 16);
+    ck_assert_int_gt(count_in(part_of_it, "<use "), count_in(whole, "<use ") + 20); /* letters */
     hs_free(whole);
     hs_free(part_of_it);
 }
