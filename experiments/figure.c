@@ -184,10 +184,13 @@ hs_verdict hs_figure_verdict(double ours, double s_ours, double paper, double s_
     const double z = distance == 0 ? 0 : distance / scatter;
     if (sigmas)
         *sigmas = z;
-    return isnan(z) ? HS_VERDICT_NONE
-           : z <= 2 ? HS_VERDICT_AGREES
-           : z <= 3 ? HS_VERDICT_CLOSE
-                    : HS_VERDICT_DIFFERS;
+    /* Errors as large as the figure itself must not hide another order of magnitude. */
+    const bool same_order = ours * paper <= 0 || fabs(log(ours / paper)) <= log(4);
+    return isnan(z)      ? HS_VERDICT_NONE
+           : !same_order ? HS_VERDICT_DIFFERS
+           : z <= 2      ? HS_VERDICT_AGREES
+           : z <= 3      ? HS_VERDICT_CLOSE
+                         : HS_VERDICT_DIFFERS;
 }
 
 const char *hs_verdict_name(hs_verdict verdict)

@@ -36,6 +36,7 @@ typedef struct {
     hs_target *target;
     hs_points points; /* draws of the target: the reference's, or exact ones that are owned */
     json_t *record;   /* for result.json */
+    uint64_t attempt; /* of the training that is going on, from 0 */
     bool stopped;     /* by the watcher: what there is, is partial */
 } work;
 

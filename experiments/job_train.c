@@ -12,7 +12,8 @@
 
 static hs_proposal *make_proposal(hs_session *s, uint64_t replica, void *context)
 {
-    const work *w = context;
+    work *w = context;
+    w->attempt = replica;
     return hs_spec_proposal(s, w->target, w->job->proposal, replica, w->points.x, w->points.n);
 }
 
@@ -61,6 +62,16 @@ static void record_training(work *w, const hs_objective *o, const hs_restarts *r
     json_object_set_new(w->record, "training", training);
     put_number(json_object_get(w->record, "figures"), "gradients_per_second",
                t->seconds > 0 ? (double)t->steps / t->seconds : (double)NAN);
+}
+
+/* All tries are one training to whoever watches. */
+static bool on_training(const hs_progress *p, void *context)
+{
+    const work *w = context;
+    hs_progress all = *p;
+    all.step += w->attempt * p->steps;
+    all.steps *= w->job->set.restarts;
+    return w->job->progress(&all, w->job->context);
 }
 
 hs_proposal *job_train(work *w)

@@ -228,6 +228,8 @@ hs_status hs_experiment_run(json_t *experiment, const hs_run_options *options, h
                                             : run_shape(&r, experiment, m);
     if (!status)
         status = run_plan(&r, m);
+    if (!status)
+        status = run_check_targets(&r, m);
     if (!status && !run_make_folder(&r, m))
         status = HS_EIO;
     if (!status) {

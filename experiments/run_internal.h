@@ -11,6 +11,7 @@ enum { MOST_REFERENCES = 32 };
 
 typedef struct {
     const char *target;
+    bool needed; /* the target cannot be drawn from */
     hs_points points;
 } reference;
 
@@ -62,6 +63,9 @@ typedef struct {
     const char *label;
 } ticket;
 bool run_on_progress(const hs_progress *p, void *ticket);
+
+/* Every target can be made: files are there and sound. Before anything is written. */
+hs_status run_check_targets(run *r, hs_message *m);
 
 /* Long chains that stand for targets which cannot be drawn from, for the jobs that need them. */
 hs_status run_make_references(run *r, hs_message *m);

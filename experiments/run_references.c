@@ -57,28 +57,43 @@ static hs_status make_reference(run *r, const job *j, hs_points *points, hs_mess
     return status;
 }
 
+/* The reference of a target; NULL if it is not in the list yet. */
+static reference *find_reference(run *r, const char *target)
+{
+    for (size_t k = 0; k < r->n_references; k++)
+        if (!strcmp(r->references[k].target, target))
+            return &r->references[k];
+    return NULL;
+}
+
+hs_status run_check_targets(run *r, hs_message *m)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        const char *target = r->jobs[i].target;
+        if (find_reference(r, target))
+            continue;
+        if (r->n_references == MOST_REFERENCES)
+            return message_fail(m, HS_EINVAL, "there are more than %d targets in one experiment",
+                                MOST_REFERENCES);
+        reference *new = &r->references[r->n_references++];
+        *new = (reference){ .target = target };
+        if (!needs_reference(target, m, &new->needed))
+            return HS_EINVAL;
+    }
+    return HS_OK;
+}
+
 hs_status run_make_references(run *r, hs_message *m)
 {
     for (size_t i = 0; i < r->n && !r->stop; i++) {
         job *j = &r->jobs[i];
-        bool needed = false;
-        size_t k = 0;
-        while (k < r->n_references && strcmp(r->references[k].target, j->target) != 0)
-            k++;
-        if (k == r->n_references) {
-            if (k == MOST_REFERENCES)
-                return message_fail(m, HS_EINVAL, "more than %d targets in one experiment",
-                                    MOST_REFERENCES);
-            r->references[r->n_references++] = (reference){ .target = j->target };
-            if (!needs_reference(j->target, m, &needed))
-                return HS_EINVAL;
-            if (needed) {
-                const hs_status status = make_reference(r, j, &r->references[k].points, m);
-                if (status)
-                    return status;
-            }
+        reference *its = find_reference(r, j->target);
+        if (its->needed && !its->points.n) {
+            const hs_status status = make_reference(r, j, &its->points, m);
+            if (status)
+                return status;
         }
-        j->reference = r->references[k].points.n ? &r->references[k].points : NULL;
+        j->reference = its->points.n ? &its->points : NULL;
     }
     return HS_OK;
 }

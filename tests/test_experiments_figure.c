@@ -164,6 +164,8 @@ START_TEST(verdicts)
     ck_assert_int_eq(hs_figure_verdict(4.01, 0, 1, 1, NULL), HS_VERDICT_DIFFERS);
     ck_assert_int_eq(hs_figure_verdict(1, 0, 1, 0, &z), HS_VERDICT_AGREES);
     ck_assert_int_eq(hs_figure_verdict(1, 0, 2, 0, &z), HS_VERDICT_DIFFERS);
+    ck_assert_int_eq(hs_figure_verdict(5e-4, NONE, 0.18, 0.08, &z), HS_VERDICT_DIFFERS);
+    ck_assert_int_eq(hs_figure_verdict(5e-4, NONE, 1e-3, 1e-3, &z), HS_VERDICT_AGREES);
     ck_assert_int_eq(hs_figure_verdict(NONE, 1, 2, 1, &z), HS_VERDICT_NONE);
     ck_assert(isnan(z));
     ck_assert_int_eq(hs_figure_verdict(1, 1, NONE, NONE, &z), HS_VERDICT_NONE);
