@@ -133,14 +133,15 @@ typedef struct {
 
 typedef struct {
     const char *title;
-    const double *values;         /**< [ny][nx]: row 0 is at the lower end of y */
+    const double *values;         /**< [ny][nx]: row 0 is at y[0], and its first number at x[0] */
     const double *start;          /**< NULL, or a point [2] that becomes a red dot */
     const hs_map_normal *normals; /**< NULL, or normal distributions: red ellipses of one and two
                                        standard deviations around a dot */
     size_t normals_count;
 } hs_map_panel;
 
-/** Panels side by side, all of the same region: nx * ny cells of equal size that cover it. */
+/** Panels side by side, all of the same region, with values at the nx * ny points of a grid from end
+ *  to end. */
 typedef struct {
     const char *title;
     double width, height;
@@ -164,8 +165,7 @@ hs_status hs_figure_maps(const hs_maps_figure *figure, const hs_figure_out *out,
 typedef struct {
     const char *label;
     const double *values; /**< [rows] */
-    const double
-        *errors; /**< [rows], as long as the bar of error to each side; NULL or NaN: none */
+    const double *errors; /**< [rows]: half the length of the bar of error; NULL, NaN: none */
 } hs_bars_series;
 
 /** For each row a bar from 0 for each series. On a logarithmic axis, where there is no 0, dots. */

@@ -7,7 +7,7 @@
 
 #include <hastings/mcmc/message_internal.h>
 
-enum { MOST_PANELS = 100, MOST_CELLS = 4096, GAP = 12, WIDEST = 300, NARROWEST = 130, BAR = 84 };
+enum { MOST_PANELS = 100, MOST_VALUES = 4096, GAP = 12, WIDEST = 300, NARROWEST = 130, BAR = 84 };
 
 /* Where things are: panels in rows and columns. */
 typedef struct {
@@ -17,7 +17,7 @@ typedef struct {
     double right, below; /* from one panel to the next */
     double title;        /* above each panel */
     bool bar;            /* a colour bar on the right */
-    plot_range hidden;   /* cells that are not finite */
+    plot_range hidden;   /* values that are not finite */
     plot_axis x, y;
 } map_layout;
 
@@ -100,7 +100,7 @@ static double share_of(const hs_maps_figure *f, double value, double lo, double 
     return f->root ? sqrt(share) : share;
 }
 
-/* One pixel for a cell, the top row first. What is not finite is grey. */
+/* One pixel for a point of the grid, the top row first. What is not finite is grey. */
 static cairo_surface_t *make_image(const hs_maps_figure *f, const hs_map_panel *panel)
 {
     double lo = f->range[0], hi = f->range[1];
@@ -128,16 +128,18 @@ static cairo_surface_t *make_image(const hs_maps_figure *f, const hs_map_panel *
     return image;
 }
 
-/* Stretches the image over the box. */
+/* Stretches the image over the box, so that the middle of its outer pixels is on the edge. */
 static void draw_image(cairo_t *cr, cairo_surface_t *image, const hs_maps_figure *f,
                        const plot_box *box)
 {
+    const double across = f->nx > 1 ? (double)f->nx - 1 : 1,
+                 down = f->ny > 1 ? (double)f->ny - 1 : 1;
     cairo_save(cr);
     cairo_rectangle(cr, box->left, box->top, box->right - box->left, box->bottom - box->top);
     cairo_clip(cr);
     cairo_translate(cr, box->left, box->top);
-    cairo_scale(cr, (box->right - box->left) / (double)f->nx,
-                (box->bottom - box->top) / (double)f->ny);
+    cairo_scale(cr, (box->right - box->left) / across, (box->bottom - box->top) / down);
+    cairo_translate(cr, f->nx > 1 ? -0.5 : 0, f->ny > 1 ? -0.5 : 0);
     cairo_set_source_surface(cr, image, 0, 0);
     cairo_pattern_set_extend(cairo_get_source(cr), CAIRO_EXTEND_PAD); /* no fading at the edges */
     cairo_paint(cr);
@@ -353,10 +355,10 @@ static hs_status check_panels(const hs_maps_figure *f, hs_message *message)
             message, HS_EINVAL, "hs_figure_maps: %zu panels%s; expected an array of up to %d",
             f->panels_count, f->panels ? "" : ", but no array of them", MOST_PANELS);
     if (f->panels_count > 0 &&
-        (f->nx == 0 || f->ny == 0 || f->nx > MOST_CELLS || f->ny > MOST_CELLS))
+        (f->nx == 0 || f->ny == 0 || f->nx > MOST_VALUES || f->ny > MOST_VALUES))
         return message_fail(message, HS_EINVAL,
-                            "hs_figure_maps: %zu by %zu cells; expected 1 to %d each", f->nx, f->ny,
-                            MOST_CELLS);
+                            "hs_figure_maps: %zu by %zu values; expected 1 to %d each", f->nx,
+                            f->ny, MOST_VALUES);
     for (size_t k = 0; k < f->panels_count; k++)
         if (!f->panels[k].values || (f->panels[k].normals_count > 0 && !f->panels[k].normals))
             return message_fail(message, HS_EINVAL, "hs_figure_maps: panel %zu has no %s", k + 1,

@@ -370,9 +370,9 @@ START_TEST(test_wrong_maps)
     assert_refused(hs_figure_maps(&bad, &out, &message), "101 panels");
     bad = good;
     bad.ny = 0;
-    assert_refused(hs_figure_maps(&bad, &out, &message), "1 by 0 cells");
+    assert_refused(hs_figure_maps(&bad, &out, &message), "1 by 0 values");
     bad.ny = 5000;
-    assert_refused(hs_figure_maps(&bad, &out, &message), "1 by 5000 cells");
+    assert_refused(hs_figure_maps(&bad, &out, &message), "1 by 5000 values");
     ck_assert_int_eq(hs_figure_maps(&good, &out, &message), HS_OK);
     hs_free(svg);
 }
