@@ -159,10 +159,16 @@ void plot_axis_init(plot_axis *axis, const plot_range *range, const double *fixe
         axis->hi += pad.high * length;
     }
     most = fmin(fmax(most, 2), 12);
-    if (axis->log)
-        log_ticks(axis, most);
-    else
-        linear_ticks(axis, most, !held && pad.high == 0);
+    size_t labels;
+    do { /* one label says nothing about the scale */
+        axis->ticks_count = labels = 0;
+        if (axis->log)
+            log_ticks(axis, most);
+        else
+            linear_ticks(axis, most, !held && pad.high == 0);
+        for (size_t i = 0; i < axis->ticks_count; i++)
+            labels += axis->ticks[i].minor ? 0 : 1;
+    } while (labels < 2 && most++ < 12);
 }
 
 double plot_axis_at(const plot_axis *axis, double value)

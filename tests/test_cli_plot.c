@@ -278,11 +278,11 @@ START_TEST(test_bars)
 }
 END_TEST
 
-static void assert_ticks(double lo, double hi, bool log, const char *expected)
+static void assert_few_ticks(double lo, double hi, bool log, double most, const char *expected)
 {
     const plot_range range = { .log = log, .any = true, .lo = lo, .hi = hi };
     plot_axis axis;
-    plot_axis_init(&axis, &range, (double[]){ lo, hi }, (plot_pad){ 0, 0 }, 6);
+    plot_axis_init(&axis, &range, (double[]){ lo, hi }, (plot_pad){ 0, 0 }, most);
     char text[512] = "";
     for (size_t i = 0; i < axis.ticks_count; i++)
         if (!axis.ticks[i].minor)
@@ -292,8 +292,15 @@ static void assert_ticks(double lo, double hi, bool log, const char *expected)
     ck_assert_str_eq(text, expected);
 }
 
+static void assert_ticks(double lo, double hi, bool log, const char *expected)
+{
+    assert_few_ticks(lo, hi, log, 6, expected);
+}
+
 START_TEST(test_ticks)
 {
+    assert_few_ticks(-6, 8, false, 2, "\u22125 0 5"); /* in steps of 10 there would be one */
+    assert_few_ticks(0.02, 8, true, 2, "0.1 1");
     assert_ticks(0, 1, false, "0 0.2 0.4 0.6 0.8 1.0");
     assert_ticks(-7, 7, false, "\u22125 0 5");
     assert_ticks(0, 20000, false, "0 5k 10k 15k 20k");
