@@ -137,11 +137,10 @@ static void log_ticks(plot_axis *axis, double most)
 void plot_axis_init(plot_axis *axis, const plot_range *range, const double *fixed, plot_pad pad,
                     double most)
 {
-    *axis = (plot_axis){ .log = range->log, .lo = range->log ? 0.1 : 0, .hi = 1, .empty = true };
+    *axis = (plot_axis){ .log = range->log, .lo = range->log ? 0.1 : 0, .hi = 1 };
     if (range->any) {
         axis->lo = range->lo;
         axis->hi = range->hi;
-        axis->empty = false;
     }
     const bool held = fixed && fixed[0] < fixed[1];
     if (held) {

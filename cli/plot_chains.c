@@ -2,18 +2,12 @@
 #include "plot_internal.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include <hastings/mcmc/message_internal.h>
 #include <hastings/tensor/memory.h>
 
 enum { MOST_KEYS = 8 };
-
-/* A chain as a series, with room for its name. */
-typedef struct {
-    char label[24];
-} chain_name;
 
 hs_status hs_figure_traces(const hs_traces_figure *figure, const hs_figure_out *out,
                            hs_message *message)
@@ -27,7 +21,7 @@ hs_status hs_figure_traces(const hs_traces_figure *figure, const hs_figure_out *
                             figure->chains);
     const size_t step = figure->chain_stride ? figure->chain_stride : figure->draws;
     hs_series *series = hs_alloc_zero(chains ? chains : 1, sizeof *series);
-    chain_name names[MOST_KEYS];
+    char names[MOST_KEYS][32];
     if (!series)
         return message_fail(message, HS_ENOMEM, "Out of memory for a figure of %zu chains", chains);
     for (size_t m = 0; m < chains; m++) {
@@ -35,8 +29,8 @@ hs_status hs_figure_traces(const hs_traces_figure *figure, const hs_figure_out *
                                  .n = figure->draws,
                                  .stride = figure->draw_stride };
         if (m < MOST_KEYS && chains > 1) {
-            snprintf(names[m].label, sizeof names[m].label, "chain %zu", m + 1);
-            series[m].label = names[m].label;
+            snprintf(names[m], sizeof names[m], "chain %zu", m + 1);
+            series[m].label = names[m];
         }
     }
     const plot_lines lines = { .figure = { .title = figure->title,

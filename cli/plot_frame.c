@@ -23,7 +23,7 @@ static double head_title(cairo_t *cr, double width, double y, const char *title)
 {
     const double height = plot_font_select(cr, PLOT_TITLE), room = width - 2 * PLOT_MARGIN;
     char text[PLOT_TEXT], line[PLOT_TEXT];
-    plot_text_fit(cr, title, INFINITY, text);
+    plot_text_fit(cr, title, HUGE_VAL, text);
     plot_set(cr, plot_ink, 1);
     size_t at = 0;
     for (int i = 1; text[at] && i <= PLOT_TITLE_LINES; i++) {
@@ -105,7 +105,7 @@ void plot_frame_x(cairo_t *cr, const plot_box *box, const plot_axis *axis, const
 {
     const double height = plot_font_select(cr, PLOT_TICK);
     cairo_set_line_width(cr, 1);
-    double taken = -INFINITY; /* labels never touch */
+    double taken = -HUGE_VAL; /* labels never touch */
     for (size_t i = 0; i < axis->ticks_count; i++) {
         const plot_tick *tick = &axis->ticks[i];
         const double x = plot_axis_at(axis, tick->value);

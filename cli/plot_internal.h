@@ -62,7 +62,7 @@ typedef struct {
 } plot_tick;
 
 typedef struct {
-    bool log, empty;
+    bool log;
     double lo, hi;   /* the ends, lo < hi, both shown */
     double from, to; /* where these are, in pixels */
     plot_tick ticks[PLOT_TICKS];

@@ -94,7 +94,7 @@ static void draw_values(cairo_t *cr, const row_chart *chart, const plot_axis *ax
                         double top, double height)
 {
     const double lane = chart->joined ? 0 : height / ((double)chart->series_count + 0.6);
-    double ends[2] = { INFINITY, -INFINITY };
+    double ends[2] = { HUGE_VAL, -HUGE_VAL };
     for (size_t k = 0; k < chart->series_count && chart->joined; k++) {
         const double value = chart->series[k].values[row];
         if (!plot_shown(value, chart->log))
@@ -134,7 +134,7 @@ static void draw_values(cairo_t *cr, const row_chart *chart, const plot_axis *ax
     }
 }
 
-/* Names of rows, right-aligned, every k-th only if they would overlap. Returns their width. */
+/* The width of the widest name. */
 static double names_width(cairo_t *cr, const row_chart *chart, double width)
 {
     double widest = 0;
@@ -149,6 +149,7 @@ static double names_width(cairo_t *cr, const row_chart *chart, double width)
     return widest;
 }
 
+/* Names are left out where they would overlap. */
 static void draw_rows(cairo_t *cr, const row_chart *chart, const plot_axis *axis,
                       const plot_box *box)
 {

@@ -151,7 +151,7 @@ END_TEST
 /* Three rows in order from the top; their distances as on a linear, then on a logarithmic axis. */
 START_TEST(test_ess_rows)
 {
-    const double first[] = { 1000, 2000, 4000 }, second[] = { 500, 2000, NAN };
+    const double first[] = { 1000, 2000, 4000 }, second[] = { 500, 2000, (double)NAN };
     const hs_ess_figure figure = { .first = first, .second = second, .n = 3, .draws = 5000 };
     for (int log = 0; log < 2; log++) {
         hs_ess_figure f = figure;
@@ -177,7 +177,7 @@ START_TEST(test_many_coordinates_are_sorted)
     double ess[200];
     for (int i = 0; i < 200; i++)
         ess[i] = 1 + i * 77 % 200;
-    ess[13] = NAN;
+    ess[13] = (double)NAN;
     const hs_ess_figure figure = { .first = ess, .n = 200 };
     picture p = drawn(hs_figure_ess(&figure, &to_png, &message));
     const part below = { 0, 40, p.width, p.height };
@@ -253,7 +253,7 @@ END_TEST
 
 START_TEST(test_bars)
 {
-    const double ours[] = { 1, 2 }, theirs[] = { 4, NAN }, errors[] = { 0.5, NAN };
+    const double ours[] = { 1, 2 }, theirs[] = { 4, (double)NAN }, errors[] = { 0.5, (double)NAN };
     const hs_bars_series series[] = { { "ours", ours, NULL }, { "paper", theirs, errors } };
     const char *const rows[] = { "a", "b" };
     const hs_bars_figure figure = {

@@ -114,9 +114,9 @@ static void ordinary(double x[NUMBERS])
 
 static double odd_number(unsigned long *state)
 {
-    static const double odd[] = { NAN,   INFINITY, -INFINITY, 0,      -0.0,   1e308,   -1e308,
-                                  1e300, -1e300,   5e-324,    1e-300, 1e-290, -1e-310, 1,
-                                  -1,    1e15,     1e15 + 1,  0.1,    1e-20,  3.5 };
+    static const double odd[] = { (double)NAN, HUGE_VAL, -HUGE_VAL, 0,      -0.0,   1e308,   -1e308,
+                                  1e300,       -1e300,   5e-324,    1e-300, 1e-290, -1e-310, 1,
+                                  -1,          1e15,     1e15 + 1,  0.1,    1e-20,  3.5 };
     *state = *state * 6364136223846793005UL + 1442695040888963407UL;
     return odd[(*state >> 33) % (sizeof odd / sizeof *odd)];
 }
@@ -253,6 +253,30 @@ START_TEST(test_same_data_same_bytes)
 }
 END_TEST
 
+START_TEST(test_threads)
+{
+    enum { TIMES = 4 };
+    double x[NUMBERS];
+    ordinary(x);
+    char *serial[KINDS], *svgs[TIMES * KINDS];
+    hs_status status[TIMES * KINDS];
+    for (int kind = 0; kind < KINDS; kind++)
+        serial[kind] = svg_of_kind(kind, x, NUMBERS, false);
+#pragma omp parallel for num_threads(4)
+    for (int i = 0; i < TIMES * KINDS; i++) {
+        const hs_figure_out out = { .svg = &svgs[i] };
+        status[i] = draw_kind(i % KINDS, x, NUMBERS, false, &out, NULL);
+    }
+    for (int i = 0; i < TIMES * KINDS; i++) {
+        ck_assert_int_eq(status[i], HS_OK);
+        ck_assert_str_eq(svgs[i], serial[i % KINDS]);
+        hs_free(svgs[i]);
+    }
+    for (int kind = 0; kind < KINDS; kind++)
+        hs_free(serial[kind]);
+}
+END_TEST
+
 START_TEST(test_texts)
 {
     static char endless[5000];
@@ -307,7 +331,7 @@ START_TEST(test_wrong_arguments)
     assert_refused(
         hs_figure_lines(&lines, &(hs_figure_out){ .svg = &svg, .png_scale = 99 }, &message),
         "png_scale of 99");
-    const double sizes[] = { -1, 1, 1e9, INFINITY, NAN };
+    const double sizes[] = { -1, 1, 1e9, HUGE_VAL, (double)NAN };
     for (int i = 0; i < 5; i++) {
         lines.width = sizes[i];
         assert_refused(hs_figure_lines(&lines, &out, &message), "width of ");
@@ -446,6 +470,7 @@ static Suite *plot_errors_suite(void)
     tcase_add_test(tests, test_note_of_hidden_values);
     tcase_add_test(tests, test_ids_live_together);
     tcase_add_test(tests, test_same_data_same_bytes);
+    tcase_add_test(tests, test_threads);
     tcase_add_test(tests, test_texts);
     tcase_add_test(tests, test_wrong_arguments);
     tcase_add_test(tests, test_wrong_maps);
