@@ -26,11 +26,12 @@ static size_t worst_coordinate(const json_t *job, size_t dim)
     size_t worst = 0, i;
     double least = (double)INFINITY;
     json_t *coordinate;
-    json_array_foreach(json_object_get(job, "coordinates"), i,
-                       coordinate) if (i < dim && least_ess(coordinate) < least)
+    json_array_foreach(json_object_get(job, "coordinates"), i, coordinate)
     {
-        least = least_ess(coordinate);
-        worst = i;
+        if (i < dim && least_ess(coordinate) < least) {
+            least = least_ess(coordinate);
+            worst = i;
+        }
     }
     return worst;
 }
@@ -232,9 +233,11 @@ static bool is_warned(const json_t *job)
 {
     size_t i;
     json_t *warning;
-    json_array_foreach(json_object_get(job, "warnings"), i,
-                       warning) if (strcmp(text_of(warning, "name"), "nonergodic") ==
-                                    0) return true;
+    json_array_foreach(json_object_get(job, "warnings"), i, warning)
+    {
+        if (strcmp(text_of(warning, "name"), "nonergodic") == 0)
+            return true;
+    }
     return false;
 }
 
@@ -268,10 +271,13 @@ void page_chains(page *p)
                        "before others.</p>\n",
                        count, all);
     bool first = true;
-    json_array_foreach(jobs, i, job) for (size_t k = 0; k < count; k++) if (chosen[k] == i)
+    json_array_foreach(jobs, i, job)
     {
-        put_job(p, job, first);
-        first = false;
+        for (size_t k = 0; k < count; k++)
+            if (chosen[k] == i) {
+                put_job(p, job, first);
+                first = false;
+            }
     }
     page_section_end(p);
 }

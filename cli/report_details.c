@@ -54,7 +54,10 @@ void page_jobs(page *p)
                    count, count == 1 ? "job" : "jobs");
     size_t i;
     json_t *job;
-    json_array_foreach(jobs, i, job) put_job(p, job);
+    json_array_foreach(jobs, i, job)
+    {
+        put_job(p, job);
+    }
     hs_buffer_put(&p->html, "</tbody></table>\n</div>\n</details>\n");
     page_section_end(p);
 }

@@ -31,7 +31,7 @@ static void put_job_name(page *p, const json_t *job)
 {
     hs_buffer_html(&p->html, "<b>%s, %s</b>", text_of(job, "row"), text_of(job, "case"));
     if (number_of(job, "replication") > 1)
-        hs_buffer_html(&p->html, ", replication %d", (int)number_of(job, "replication"));
+        hs_buffer_print(&p->html, ", replication %.0f", number_of(job, "replication"));
 }
 
 static void put_partial(page *p)
@@ -74,8 +74,11 @@ static bool has_training(const json_t *result)
 {
     size_t i;
     json_t *job;
-    json_array_foreach(json_object_get(result, "jobs"), i,
-                       job) if (json_is_object(json_object_get(job, "training"))) return true;
+    json_array_foreach(json_object_get(result, "jobs"), i, job)
+    {
+        if (json_is_object(json_object_get(job, "training")))
+            return true;
+    }
     return false;
 }
 
@@ -111,8 +114,9 @@ static void put_sentence(page *p)
                         number_of(settings, "chains"), number_of(settings, "draws"));
     hs_buffer_put(b, ".");
     if (page_time(number_of(p->result, "seconds"), time)[0])
-        hs_buffer_html(b, " It took %s on %d threads.", time, (int)number_of(p->result, "threads"));
+        hs_buffer_print(b, " It took %s on %.0f threads.", time, number_of(p->result, "threads"));
     hs_buffer_put(b, "</p>\n");
+    json_decref(settings);
 }
 
 /* ---- Verdicts -------------------------------------------------------------------------------- */
@@ -180,8 +184,11 @@ static const json_t *find_warning(const json_t *job, const char *name)
 {
     size_t i;
     json_t *warning;
-    json_array_foreach(json_object_get(job, "warnings"), i,
-                       warning) if (strcmp(text_of(warning, "name"), name) == 0) return warning;
+    json_array_foreach(json_object_get(job, "warnings"), i, warning)
+    {
+        if (strcmp(text_of(warning, "name"), name) == 0)
+            return warning;
+    }
     return NULL;
 }
 
@@ -237,14 +244,16 @@ static void put_other_warnings(page *p)
     size_t count = 0, lines = 0, i, j;
     json_t *job, *warning;
     json_array_foreach(json_object_get(p->result, "jobs"), i, job)
-        json_array_foreach(json_object_get(job, "warnings"), j, warning)
     {
-        const char *name = text_of(warning, "name");
-        size_t k = 0;
-        while (k < count && strcmp(names[k], name) != 0)
-            k++;
-        if (k == count && count < MOST_NAMES && strcmp(name, "nonergodic") != 0)
-            names[count++] = name;
+        json_array_foreach(json_object_get(job, "warnings"), j, warning)
+        {
+            const char *name = text_of(warning, "name");
+            size_t k = 0;
+            while (k < count && strcmp(names[k], name) != 0)
+                k++;
+            if (k == count && count < MOST_NAMES && strcmp(name, "nonergodic") != 0)
+                names[count++] = name;
+        }
     }
     for (i = 0; i < count; i++)
         lines += put_warnings_named(p, names[i], 0);

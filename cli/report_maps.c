@@ -139,10 +139,12 @@ static bool has_map(const page *p)
 {
     size_t i;
     json_t *job;
-    json_array_foreach(json_object_get(p->result, "jobs"), i,
-                       job) if (is_shown(job) &&
-                                (json_is_object(json_object_get(job, "density")) ||
-                                 json_is_object(json_object_get(job, "weights")))) return true;
+    json_array_foreach(json_object_get(p->result, "jobs"), i, job)
+    {
+        if (is_shown(job) && (json_is_object(json_object_get(job, "density")) ||
+                              json_is_object(json_object_get(job, "weights"))))
+            return true;
+    }
     return false;
 }
 

@@ -85,9 +85,12 @@ const json_t *page_job(const page *p, const char *case_name, const char *row)
 {
     size_t i;
     json_t *job;
-    json_array_foreach(json_object_get(p->result, "jobs"), i,
-                       job) if (is_shown(job) && strcmp(text_of(job, "case"), case_name) == 0 &&
-                                strcmp(text_of(job, "row"), row) == 0) return job;
+    json_array_foreach(json_object_get(p->result, "jobs"), i, job)
+    {
+        if (is_shown(job) && strcmp(text_of(job, "case"), case_name) == 0 &&
+            strcmp(text_of(job, "row"), row) == 0)
+            return job;
+    }
     return NULL;
 }
 

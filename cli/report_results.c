@@ -60,9 +60,10 @@ static void put_settings(hs_buffer *b, const json_t *result)
     hs_buffer_print(b, "%sseed %.0f.", comma, number_of(result, "seed"));
     if (is_true(result, "quick"))
         hs_buffer_put(b, " This is the quick version.");
+    const double given = number_of(result, "threads");
+    const size_t threads = given > 0 && given < 1e6 ? (size_t)given : 0;
     if (page_time(number_of(result, "seconds"), time)[0])
-        hs_buffer_markdown(b, " It took %s on %d threads of %s, version %s.", time,
-                           (int)number_of(result, "threads"),
+        hs_buffer_markdown(b, " It took %s on %zu threads of %s, version %s.", time, threads,
                            text_of(json_object_get(result, "host"), "processor"),
                            text_of(result, "hastings"));
     hs_buffer_put(b, "\n\n");
@@ -118,8 +119,10 @@ static size_t put_notes(hs_buffer *b, const json_t *cells)
     {
         const char *note = text_of(cell, "note");
         bool first = note[0] != '\0';
-        json_array_foreach(cells, j, other) first =
-            first && (j >= i || strcmp(text_of(other, "note"), note) != 0);
+        json_array_foreach(cells, j, other)
+        {
+            first = first && (j >= i || strcmp(text_of(other, "note"), note) != 0);
+        }
         if (!first)
             continue;
         hs_buffer_markdown(b, "- Known: %s\n", note);
@@ -135,10 +138,12 @@ static const json_t *farthest(const json_t *cells)
     const json_t *most = NULL;
     size_t i;
     json_t *cell;
-    json_array_foreach(cells, i,
-                       cell) if (hs_verdict_of(text_of(cell, "verdict")) == HS_VERDICT_AGREES &&
-                                 (!most || number_of(cell, "sigmas") > number_of(most, "sigmas")))
-        most = cell;
+    json_array_foreach(cells, i, cell)
+    {
+        if (hs_verdict_of(text_of(cell, "verdict")) == HS_VERDICT_AGREES &&
+            (!most || number_of(cell, "sigmas") > number_of(most, "sigmas")))
+            most = cell;
+    }
     return most;
 }
 
@@ -166,13 +171,15 @@ static void put_nonergodic(hs_buffer *b, const json_t *result)
     size_t i, j, count = 0;
     json_t *job, *warning;
     json_array_foreach(json_object_get(result, "jobs"), i, job)
-        json_array_foreach(json_object_get(job, "warnings"), j, warning)
     {
-        if (!is_shown(job) || strcmp(text_of(warning, "name"), "nonergodic") != 0)
-            continue;
-        hs_buffer_markdown(b,
-                           count++ ? "; %s, %s" : "The diagnostics call these non-ergodic: %s, %s",
-                           text_of(job, "case"), text_of(job, "row"));
+        json_array_foreach(json_object_get(job, "warnings"), j, warning)
+        {
+            if (!is_shown(job) || strcmp(text_of(warning, "name"), "nonergodic") != 0)
+                continue;
+            hs_buffer_markdown(
+                b, count++ ? "; %s, %s" : "The diagnostics call these non-ergodic: %s, %s",
+                text_of(job, "case"), text_of(job, "row"));
+        }
     }
     hs_buffer_put(b, count ? ".\n\n" : "");
 }

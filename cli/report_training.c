@@ -96,17 +96,26 @@ void page_curves(page *p)
 {
     size_t curves = 0, i, shown = 0;
     json_t *job, *item;
-    json_array_foreach(json_object_get(p->result, "jobs"), i, job) curves += has_curve(job);
+    json_array_foreach(json_object_get(p->result, "jobs"), i, job)
+    {
+        curves += has_curve(job);
+    }
     if (!curves)
         return;
     page_section(p, "training", "Training");
     hs_buffer_put(&p->html, "<div class=\"grid\">\n");
-    json_array_foreach(names_of(p, "cases"), i, item) put_acceptance(p, text_of(item, "name"), i);
+    json_array_foreach(names_of(p, "cases"), i, item)
+    {
+        put_acceptance(p, text_of(item, "name"), i);
+    }
     hs_buffer_put(&p->html, "</div>\n");
     hs_buffer_put(&p->html, "<details>\n<summary>Losses <span class=\"soft\">(each objective has "
                             "its own scale)</span></summary>\n<div class=\"grid\">\n");
-    json_array_foreach(json_object_get(p->result, "jobs"), i,
-                       job) if (shown < MOST_LOSSES && has_curve(job)) shown += put_loss(p, job);
+    json_array_foreach(json_object_get(p->result, "jobs"), i, job)
+    {
+        if (shown < MOST_LOSSES && has_curve(job))
+            shown += put_loss(p, job);
+    }
     hs_buffer_put(&p->html, "</div>\n");
     if (curves > shown)
         hs_buffer_html(&p->html,

@@ -52,8 +52,11 @@ static bool gather_names(name_list *list, hs_arena *memory, const json_t *listed
         if (!add_name(list, memory, name))
             return false;
     }
-    json_array_foreach(cells, i,
-                       item) if (!add_name(list, memory, text_of(item, key))) return false;
+    json_array_foreach(cells, i, item)
+    {
+        if (!add_name(list, memory, text_of(item, key)))
+            return false;
+    }
     return true;
 }
 
@@ -89,10 +92,13 @@ static bool fill_grid(cell_grid *g, hs_arena *memory, const json_t *result, bool
         g->cell[i] = NULL;
     size_t i, at[3];
     json_t *cell;
-    json_array_foreach(cells, i, cell) if (find_name(&g->groups, text_of(cell, group), &at[0]) &&
-                                           find_name(&g->lines, text_of(cell, line), &at[1]) &&
-                                           find_name(&g->columns, text_of(cell, "column"), &at[2]))
-        g->cell[(at[0] * g->lines.count + at[1]) * g->columns.count + at[2]] = cell;
+    json_array_foreach(cells, i, cell)
+    {
+        if (find_name(&g->groups, text_of(cell, group), &at[0]) &&
+            find_name(&g->lines, text_of(cell, line), &at[1]) &&
+            find_name(&g->columns, text_of(cell, "column"), &at[2]))
+            g->cell[(at[0] * g->lines.count + at[1]) * g->columns.count + at[2]] = cell;
+    }
     return true;
 }
 
