@@ -11,6 +11,7 @@
 
 #include "check_report.h"
 #include "hs_check.h"
+#include "scarce_memory.h"
 
 static char folder[] = "/tmp/hastings_report_XXXXXX";
 
@@ -414,6 +415,41 @@ START_TEST(strange_results)
 }
 END_TEST
 
+/* Whichever allocation fails: the report is written without what there was no memory for, or it is
+ * refused, and nothing leaks. */
+START_TEST(scarce_memory)
+{
+    fixture_run(folder, &(fixture){ .cases = 1 });
+    json_t *r = hs_result_read(folder, NULL);
+    ck_assert_ptr_nonnull(r);
+    while (json_array_size(json_object_get(r, "jobs")) > 1)
+        json_array_remove(json_object_get(r, "jobs"), 1);
+    while (json_array_size(json_object_get(r, "cells")) > 5)
+        json_array_remove(json_object_get(r, "cells"), 5);
+    ck_assert_int_eq(hs_json_save(in_folder("result.json"), r, NULL), HS_OK);
+    json_decref(r);
+    hs_set_allocator(&counting);
+    allocations = fail_at = living = 0;
+    write_report();
+    ck_assert_int_eq(living, 0);
+    const long all = allocations;
+    ck_assert_int_gt(all, 50);
+    long refused = 0;
+    for (long n = 1; n <= all; n += n < 40 ? 1 : all / 40) {
+        hs_message message;
+        allocations = 0;
+        fail_at = n;
+        const hs_status status = hs_report_write(folder, &message);
+        ck_assert_msg(status == HS_OK || (status == HS_ENOMEM && message.text[0]),
+                      "allocation %ld: %d, %s", n, status, message.text);
+        ck_assert_int_eq(living, 0);
+        refused += status != HS_OK;
+    }
+    hs_set_allocator(NULL);
+    ck_assert_int_gt(refused, 2);
+}
+END_TEST
+
 START_TEST(full_disk)
 {
     fixture_run(folder, &(fixture){ .cases = 1, .no_files = true });
@@ -489,6 +525,7 @@ static Suite *report_suite(void)
     tcase_add_test(tests, large_run);
     tcase_add_test(tests, wrong_results);
     tcase_add_test(tests, strange_results);
+    tcase_add_test(tests, scarce_memory);
     tcase_add_test(tests, full_disk);
     tcase_add_test(tests, results);
     suite_add_tcase(suite, tests);
