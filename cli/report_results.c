@@ -18,10 +18,10 @@ static void put_overview(hs_buffer *b, json_t *const *results, size_t count)
     char time[PAGE_TIME];
     hs_buffer_put(b, "# Results\n\n"
                      "What the experiments give, beside the paper's figures. ✓: within 2 sigma of "
-                     "the paper, ≈: within 3,\n✗: beyond; see [formats.md](formats.md) for how "
-                     "figures are compared. In parentheses is the standard\ndeviation between "
-                     "replications, in units of the last digit. This document is made by\n"
-                     "`hastings report --markdown docs/results.md RESULT.json...`.\n\n"
+                     "the paper, ≈: within 3,\n✗: beyond, as docs/formats.md describes. In "
+                     "parentheses is the standard deviation between replications,\nin units of the "
+                     "last digit. This document is made by `hastings report --markdown FILE "
+                     "DIR...`.\n\n"
                      "| experiment | in the paper | compared | ✓ | ≈ | ✗ | time |\n"
                      "|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < count; i++) {
