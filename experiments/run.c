@@ -129,6 +129,12 @@ static void *work_on(void *context)
             r->next++;
         const size_t i = r->next++;
         const bool over = i >= r->n || r->stop;
+        /* The last jobs have the threads of workers that have nothing left to do. */
+        size_t left = 0;
+        for (size_t k = 0; k < r->n; k++)
+            left += !r->records[k];
+        const int share =
+            r->threads / (left < (size_t)r->workers ? (int)(left ? left : 1) : r->workers);
         pthread_mutex_unlock(&r->lock);
         if (over)
             return NULL;
@@ -136,7 +142,7 @@ static void *work_on(void *context)
         ticket t = { r, i, self->slot, j->label };
         j->progress = run_on_progress;
         j->context = &t;
-        j->threads = r->threads / r->workers > 0 ? r->threads / r->workers : 1;
+        j->threads = share > 0 ? share : 1;
         run_tell(r, (hs_event){ .kind = HS_JOB_BEGINS,
                                 .slot = self->slot,
                                 .job = i,
