@@ -103,8 +103,8 @@ hs_proposal *job_train(work *w)
                                                .n_points = j->reference ? w->points.n : 0,
                                                .online = o->online,
                                                .roll_backs = 20,
-                                               .progress = j->progress,
-                                               .context = j->context,
+                                               .progress = j->progress ? on_training : NULL,
+                                               .context = w,
                                                .checkpoint = checkpoint,
                                                .checkpoint_every = o->steps / 20 + 1 },
                           &r);
