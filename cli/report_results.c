@@ -205,7 +205,7 @@ hs_status hs_results_write(const char *path, const char *const *results, size_t 
     hs_say(message, HS_OK, "%s", "");
     if (count == 0)
         return hs_say(message, HS_EINVAL, "%.300s: no results to write of", path);
-    json_t **read = hs_alloc_zero(count, sizeof *read);
+    json_t **read = hs_alloc_zero(count, sizeof(json_t *));
     if (!read)
         return hs_say(message, HS_ENOMEM, "%.300s: out of memory", path);
     hs_status status = HS_OK;

@@ -85,7 +85,7 @@ static bool fill_grid(cell_grid *g, hs_arena *memory, const json_t *result, bool
         !gather_names(&g->columns, memory, json_object_get(experiment, "columns"), cells, "column"))
         return false;
     const size_t count = g->groups.count * g->lines.count * g->columns.count;
-    g->cell = hs_arena_alloc(memory, (count + 1) * sizeof *g->cell);
+    g->cell = hs_arena_alloc(memory, (count + 1) * sizeof(json_t *));
     if (!g->cell)
         return false;
     for (size_t i = 0; i < count; i++)
@@ -119,7 +119,7 @@ static bool make_table(hs_table *table, hs_arena *memory, const cell_grid *g, si
                          .columns = columns.count,
                          .line = lines.name,
                          .column = columns.name };
-    table->cell = hs_arena_alloc(memory, (lines.count * columns.count + 1) * sizeof *table->cell);
+    table->cell = hs_arena_alloc(memory, (lines.count * columns.count + 1) * sizeof(json_t *));
     table->paper = hs_arena_alloc(memory, columns.count + 1);
     if (!table->cell || !table->paper)
         return false;
@@ -169,10 +169,10 @@ void hs_tables_free(hs_tables *tables)
 const char *hs_cell_ours(const json_t *cell, char text[HS_FIGURE_TEXT])
 {
     const char *own = text_of(cell, "text");
-    if (own[0] && strlen(own) < HS_FIGURE_TEXT)
-        return strcpy(text, own);
-    if (!cell)
-        return strcpy(text, "");
+    if (!cell || (own[0] && strlen(own) < HS_FIGURE_TEXT)) {
+        snprintf(text, HS_FIGURE_TEXT, "%s", own);
+        return text;
+    }
     return hs_figure_text(number_of(cell, "mean"), number_of(cell, "sd"), text);
 }
 

@@ -14,12 +14,18 @@ enum { MOST_DIGITS = 6 };
 
 /* ---- Writing ------------------------------------------------------------------------------ */
 
+/* The number after an e. */
+static int exponent_of(const char *text)
+{
+    return (int)strtol(text, NULL, 10);
+}
+
 /* The decade of x rounded to so many digits after the first. printf rounds, so that 0.0096 is 1e-2. */
 static int decade(double x, int digits)
 {
     char text[64];
     snprintf(text, sizeof text, "%.*e", digits, x);
-    return atoi(strchr(text, 'e') + 1);
+    return exponent_of(strchr(text, 'e') + 1);
 }
 
 /* x / 10^exponent with so many decimals, shifted as text: a division would round once more. A zero has
@@ -28,7 +34,7 @@ static void print_shifted(double x, int exponent, int decimals, char number[64])
 {
     snprintf(number, 64, "%.16e", x);
     char *e = strchr(number, 'e');
-    const int written = atoi(e + 1);
+    const int written = exponent_of(e + 1);
     snprintf(e, 16, "e%d", written - exponent);
     snprintf(number, 64, "%.*f", decimals, strtod(number, NULL));
     if (number[0] == '-' && strtod(number, NULL) == 0)
@@ -122,7 +128,7 @@ static const char *read_printed(const char *text, printed *number)
     }
     snprintf(whole, sizeof whole, "%s%s", mantissa, exponent);
     number->value = strtod(whole, NULL);
-    const int shift = (exponent[0] ? atoi(exponent + 1) : 0) - (int)decimals;
+    const int shift = (exponent[0] ? exponent_of(exponent + 1) : 0) - (int)decimals;
     snprintf(whole, sizeof whole, "5e%d", shift - 1);
     number->half_unit = strtod(whole, NULL);
     snprintf(whole, sizeof whole, "%se%d", unit[0] ? unit : "0", shift);
@@ -162,7 +168,7 @@ hs_figure_kind hs_figure_parse(const char *text, double *mean, double *error)
         length--;
     hs_figure_kind kind = HS_FIGURE_WRONG;
     if (length < sizeof trimmed) {
-        memcpy(trimmed, from, length);
+        snprintf(trimmed, sizeof trimmed, "%.*s", (int)length, from);
         kind = read_figure(trimmed, &m, &e);
     }
     if (mean)

@@ -13,6 +13,8 @@
 #include "hs_check.h"
 #include "scarce_memory.h"
 
+#define NONE ((double)NAN)
+
 static char folder[] = "/tmp/hastings_report_XXXXXX";
 
 static void make_folder(void)
@@ -118,19 +120,28 @@ static json_t *small_result(const char *layout)
           0.05,
           0.857 },
         { { "A", "one", "msjd" }, "21.4(4)", "22(1)", "agrees", "", 21.4, 0.4, 22, 1, 0.557 },
-        { { "A", "one", "samples_per_second" }, "1.2(1)e3", "", "-", "", 1200, 100, NAN, NAN, NAN },
+        { { "A", "one", "samples_per_second" },
+          "1.2(1)e3",
+          "",
+          "-",
+          "",
+          1200,
+          100,
+          NONE,
+          NONE,
+          NONE },
         { { "A", "two", "acceptance" },
           "0.9",
           "0.60(1)",
           "differs",
           "Why, \"it\" differs.",
           0.9,
-          NAN,
+          NONE,
           0.6,
           0.01,
           21.2 },
-        { { "A", "two", "msjd" }, "-", "<4.73", "-", "", NAN, NAN, NAN, NAN, NAN },
-        { { "B", "two", "acceptance" }, "0.5", "0.55(2)", "close", "", 0.5, NAN, 0.55, 0.02, 2.5 },
+        { { "A", "two", "msjd" }, "-", "<4.73", "-", "", NONE, NONE, NONE, NONE, NONE },
+        { { "B", "two", "acceptance" }, "0.5", "0.55(2)", "close", "", 0.5, NONE, 0.55, 0.02, 2.5 },
     };
     for (size_t i = 0; i < sizeof cells / sizeof *cells; i++) {
         json_t *cell = json_pack(
