@@ -1,6 +1,5 @@
-#include <dirent.h>
+/* Whether experiments make sense. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <hastings/experiments/experiment_internal.h>
@@ -107,6 +106,12 @@ const json_t *find_named(const json_t *list, const char *name)
     return NULL;
 }
 
+/* Whether the experiment has a case or row of that name. NULL, of which not all may be there, has any. */
+static bool has_named(const json_t *experiment, const char *list, const char *name)
+{
+    return name && (!experiment || find_named(json_object_get(experiment, list), name));
+}
+
 /* A target's or proposal's text can be read; what it names need not be there yet. */
 static bool check_spec(const char *text, const char *what, spec_list *list, const char *where,
                        hs_message *m)
@@ -140,6 +145,24 @@ static bool check_names(const json_t *list, const char *what, const char *where,
     return true;
 }
 
+/* Rows that figures of a case are divided by. */
+static bool check_compare(const json_t *c, const json_t *experiment, const char *where,
+                          hs_message *m)
+{
+    const char *column;
+    json_t *row;
+    json_object_foreach(json_object_get(c, "compare"), column, row)
+    {
+        const char *name = json_string_value(row);
+        if (!is_one_of(column, figure_columns))
+            return wrong(m, where, "there is no column", column);
+        if (!has_named(experiment, "rows", name))
+            return wrong(m, where, "it is compared with a row that is not there,",
+                         name ? name : "");
+    }
+    return true;
+}
+
 static bool check_case(const json_t *c, const json_t *experiment, const char *where, hs_message *m)
 {
     const char *target = json_string_value(json_object_get(c, "target"));
@@ -156,17 +179,7 @@ static bool check_case(const json_t *c, const json_t *experiment, const char *wh
          !check_spec(proposal, "proposal", hs_spec_proposals, where, m)) ||
         !settings_read(json_object_get(c, "settings"), &read, where, m))
         return false;
-    const char *column;
-    json_t *row, *compare = json_object_get(c, "compare");
-    json_object_foreach(
-        compare, column,
-        row) if (!find_named(json_object_get(experiment, "rows"),
-                             json_string_value(
-                                 row))) return wrong(m, where,
-                                                     "it is compared with a row that is not there,",
-                                                     json_string_value(row) ? json_string_value(row)
-                                                                            : "");
-    return true;
+    return check_compare(c, experiment, where, m);
 }
 
 static bool check_paper(const json_t *row, const json_t *experiment, const char *where,
@@ -176,8 +189,10 @@ static bool check_paper(const json_t *row, const json_t *experiment, const char 
     json_t *figures, *figure;
     json_object_foreach(json_object_get(row, "paper"), name, figures)
     {
-        if (!find_named(json_object_get(experiment, "cases"), name))
+        if (!has_named(experiment, "cases", name))
             return wrong(m, where, "the paper's figures are of a case that is not there,", name);
+        if (!json_is_object(figures))
+            return wrong(m, where, "the paper's figures must be an object, for case", name);
         json_object_foreach(figures, column, figure)
         {
             const char *text = json_string_value(figure);
@@ -198,7 +213,7 @@ static bool check_proposals(const json_t *row, const json_t *experiment, const c
     json_t *proposal;
     json_object_foreach(json_object_get(row, "proposals"), name, proposal)
     {
-        if (!find_named(json_object_get(experiment, "cases"), name))
+        if (!has_named(experiment, "cases", name))
             return wrong(m, where, "there is a proposal for a case that is not there,", name);
         if (!json_is_string(proposal))
             return wrong(m, where, "the proposal must be text, for case", name);
@@ -235,7 +250,7 @@ static bool check_row(const json_t *row, const json_t *experiment, const char *w
     const json_t *cases = json_object_get(row, "cases");
     for (size_t i = 0; i < json_array_size(cases); i++) {
         const char *name = json_string_value(json_array_get(cases, i));
-        if (!find_named(json_object_get(experiment, "cases"), name))
+        if (!has_named(experiment, "cases", name))
             return wrong(m, where, "there is no case", name ? name : "");
     }
     return check_proposals(row, experiment, where, m) && check_paper(row, experiment, where, m);
@@ -256,8 +271,41 @@ static bool check_list(const json_t *experiment, const char *list, const char *c
     return true;
 }
 
-static bool check_experiment(const json_t *e, const char *path, hs_message *m)
+/* Settings, and names of cases. */
+static bool check_quick(const json_t *e, const json_t *whole, const char *path, hs_message *m)
 {
+    settings read;
+    char where[512];
+    const json_t *cases = json_object_get(json_object_get(e, "quick"), "cases");
+    snprintf(where, sizeof where, "%.300s, quick", path);
+    if (cases && !json_array_size(cases))
+        return wrong(m, where, "there must be a list with something in it for", "cases");
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        const char *name = json_string_value(json_array_get(cases, i));
+        if (!has_named(whole, "cases", name))
+            return wrong(m, where, "there is no case", name ? name : "");
+    }
+    json_t *quick = json_deep_copy(json_object_get(e, "quick"));
+    json_object_del(quick, "cases");
+    const bool sound = settings_read(quick, &read, where, m);
+    json_decref(quick);
+    return sound;
+}
+
+/* Results are put into folders of that name. */
+static bool check_name(const json_t *e, const char *path, hs_message *m)
+{
+    const char *name = json_string_value(json_object_get(e, "name"));
+    if (!name || !*name)
+        return wrong(m, path, "there is no", "name");
+    if (*name == '.' || strchr(name, '/'))
+        return wrong(m, path, "the name must not begin with a point nor have a slash in it:", name);
+    return true;
+}
+
+bool experiment_check(const json_t *e, const char *path, bool is_whole, hs_message *m)
+{
+    const json_t *whole = is_whole ? e : NULL;
     static const char *const layouts[] = { "cases", "rows", NULL };
     static const char *const figures[] = { "density", "weights", NULL };
     const json_t *cases = json_object_get(e, "cases"), *rows = json_object_get(e, "rows");
@@ -268,32 +316,27 @@ static bool check_experiment(const json_t *e, const char *path, hs_message *m)
         !check_names(rows, "rows", path, m) || !check_list(e, "columns", figure_columns, path, m) ||
         !check_list(e, "figures", figures, path, m))
         return false;
-    if (!json_object_get(e, "name"))
-        return wrong(m, path, "there is no", "name");
+    if (!check_name(e, path, m))
+        return false;
     if (layout && !is_one_of(layout, layouts))
         return wrong(m, path, "the layout must be cases or rows, and is", layout);
     snprintf(where, sizeof where, "%.300s, settings", path);
     if (!settings_read(json_object_get(e, "settings"), &read, where, m))
         return false;
-    snprintf(where, sizeof where, "%.300s, quick", path);
-    json_t *quick = json_deep_copy(json_object_get(e, "quick"));
-    json_object_del(quick, "cases");
-    const bool sound = settings_read(quick, &read, where, m);
-    json_decref(quick);
-    if (!sound)
+    if (!check_quick(e, whole, path, m))
         return false;
     for (size_t i = 0; i < json_array_size(cases); i++) {
         const json_t *c = json_array_get(cases, i);
         snprintf(where, sizeof where, "%.300s, case \"%s\"", path,
                  json_string_value(json_object_get(c, "name")));
-        if (!check_case(c, e, where, m))
+        if (!check_case(c, whole, where, m))
             return false;
     }
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *row = json_array_get(rows, i);
         snprintf(where, sizeof where, "%.300s, row \"%s\"", path,
                  json_string_value(json_object_get(row, "name")));
-        if (!check_row(row, e, where, m))
+        if (!check_row(row, whole, where, m))
             return false;
     }
     const json_t *notes = json_object_get(e, "notes");
@@ -304,85 +347,10 @@ static bool check_experiment(const json_t *e, const char *path, hs_message *m)
         snprintf(where, sizeof where, "%.300s, note %zu", path, i + 1);
         if (!check_keys(note, of_note, where, m))
             return false;
-        if (row && !find_named(rows, row))
+        if (row && !has_named(whole, "rows", row))
             return wrong(m, where, "there is no row", row);
-        if (c && !find_named(cases, c))
+        if (c && !has_named(whole, "cases", c))
             return wrong(m, where, "there is no case", c);
     }
     return true;
-}
-
-/* ---- Where they are --------------------------------------------------------------------------- */
-
-static int is_experiment(const struct dirent *entry)
-{
-    const size_t n = strlen(entry->d_name);
-    return n > 5 && n < 64 && !strcmp(entry->d_name + n - 5, ".json");
-}
-
-bool hs_experiment_name(size_t i, char name[64])
-{
-    char folder[4096];
-    struct dirent **found = NULL;
-    if (!hs_find_file("experiments", "", folder))
-        return false;
-    const int n = scandir(folder, &found, is_experiment, alphasort);
-    const bool there = n >= 0 && i < (size_t)n;
-    if (there)
-        snprintf(name, 64, "%.*s", (int)(strlen(found[i]->d_name) - 5), found[i]->d_name);
-    for (int k = 0; k < n; k++)
-        free(found[k]);
-    free(found);
-    return there;
-}
-
-static bool find_experiment(const char *name, char path[4096], hs_message *m)
-{
-    char file[128];
-    const size_t n = strlen(name);
-    if (strchr(name, '/') || (n > 5 && !strcmp(name + n - 5, ".json"))) {
-        snprintf(path, 4096, "%s", name);
-        return true;
-    }
-    snprintf(file, sizeof file, "%s.json", name);
-    if (hs_find_file("experiments", file, path))
-        return true;
-    enum { MOST = 64 };
-    char names[MOST][64];
-    const char *words[MOST + 1] = { NULL };
-    for (size_t i = 0; i < MOST && hs_experiment_name(i, names[i]); i++)
-        words[i] = names[i];
-    const char *near = hs_nearest(name, nth_word, words);
-    message_fail(m, HS_EINVAL, "there is no experiment \"%s\"%s%s%s; hastings list shows all", name,
-                 near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
-    return false;
-}
-
-const char *nth_word(size_t i, void *words)
-{
-    return ((const char *const *)words)[i];
-}
-
-json_t *hs_experiment_load(const char *name, hs_message *message)
-{
-    char path[4096];
-    json_error_t error;
-    hs_message unwanted;
-    hs_message *m = message ? message : &unwanted;
-    if (!find_experiment(name, path, m))
-        return NULL;
-    json_t *e = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    if (!e) {
-        if (error.line > 0)
-            message_fail(m, HS_EINVAL, "%s, line %d, column %d: %s", path, error.line, error.column,
-                         error.text);
-        else
-            message_fail(m, HS_EINVAL, "%s: %s", path, error.text);
-        return NULL;
-    }
-    if (!check_experiment(e, path, m)) {
-        json_decref(e);
-        return NULL;
-    }
-    return e;
 }

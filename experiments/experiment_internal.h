@@ -6,6 +6,8 @@
 
 #include <hastings/experiments/run.h>
 
+enum { MOST_REPLICATIONS = 1000 };
+
 typedef struct {
     size_t steps, starts, proposals, restarts, chains, draws, evaluations, replications, workers;
     size_t reference_proposals, reference_chains, reference_warmup;
@@ -17,6 +19,10 @@ typedef struct {
 /* Checks settings and reads them over the defaults; json may be NULL. False, with a sentence that
  * begins with `where`, if a key is unknown or a value makes no sense. */
 bool settings_read(const json_t *json, settings *s, const char *where, hs_message *m);
+
+/* Checks an experiment; sentences begin with `path`. One that a run was narrowed down to is not whole:
+ * it may speak of cases and rows that are not there. */
+bool experiment_check(const json_t *e, const char *path, bool is_whole, hs_message *m);
 
 /* The columns that there are, up to NULL. */
 extern const char *const figure_columns[];

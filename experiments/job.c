@@ -11,9 +11,22 @@
 #include <hastings/mcmc/stan_csv.h>
 #include <hastings/objectives/objectives.h>
 
+/* As files have it: what is computed from a figure is the same whether it was read back or not. */
 json_t *json_number(double x)
 {
-    return isfinite(x) ? json_real(x) : json_null();
+    char text[32];
+    snprintf(text, sizeof text, "%.15g", x);
+    return isfinite(x) ? json_real(strtod(text, NULL)) : json_null();
+}
+
+json_t *json_text(const char *text)
+{
+    json_t *json = json_string(text);
+    char plain[512];
+    snprintf(plain, sizeof plain, "%s", text);
+    for (char *c = plain; *c && !json; c++)
+        *c = (unsigned char)*c < 128 ? *c : '?';
+    return json ? json : json_string(plain);
 }
 
 void put_number(json_t *object, const char *key, double x)
@@ -28,6 +41,14 @@ bool job_path(const work *w, char path[JOB_PATH], const char *folder, const char
         hs_session_fail(w->session, HS_EINVAL, "the path of the output folder is too long: %s",
                         w->job->out);
     return n >= 0 && n < JOB_PATH;
+}
+
+bool job_on_progress(const hs_progress *p, void *context)
+{
+    work *w = context;
+    const job *j = w->job;
+    w->stopped |= j->progress && !j->progress(p, j->context);
+    return !w->stopped;
 }
 
 static bool has_column(const job *j, const char *name)
@@ -180,8 +201,8 @@ static void sample(work *w, const hs_proposal *p)
                                                    .points = j->reference ? w->points.x : NULL,
                                                    .n_points = j->reference ? w->points.n : 0,
                                                    .seed = j->seed + 500,
-                                                   .progress = j->progress,
-                                                   .context = j->context });
+                                                   .progress = job_on_progress,
+                                                   .context = w });
     if (!c)
         return;
     w->stopped |= c->draws < o->draws;
@@ -340,7 +361,7 @@ json_t *job_run(const job *j)
                         json_string(failed      ? "failed"
                                     : w.stopped ? "partial"
                                                 : "done"));
-    json_object_set_new(r, "error", json_string(hs_session_error(w.session)));
+    json_object_set_new(r, "error", json_text(hs_session_error(w.session)));
     if (!j->reference)
         hs_points_free(&w.points);
     hs_session_free(w.session);

@@ -43,6 +43,10 @@ typedef struct {
 /* Runs a job, and returns its record, which the caller owns; NULL without memory. */
 json_t *job_run(const job *j);
 
+/* The progress function of all that a job does, whose context is its `work`. Whatever was going on when
+ * the run was stopped, the job is partial. */
+bool job_on_progress(const hs_progress *p, void *work);
+
 /* The sampler's part: the proposal of an objective, trained; HMC, tuned; or one whose step was solved
  * for. NULL if the session failed, or if it was stopped before there was one. */
 hs_proposal *job_train(work *w);
@@ -65,6 +69,9 @@ void job_draw_weights(work *w, const hs_proposal *p);
 /* Numbers that may not be finite, as JSON: null. */
 json_t *json_number(double x);
 void put_number(json_t *object, const char *key, double x);
+
+/* Text that may not be UTF-8 (a path, or cut within a letter), as JSON, which must be. */
+json_t *json_text(const char *text);
 
 /* A path in the run's folder; false if it is too long, which fails the session. */
 bool job_path(const work *w, char path[JOB_PATH], const char *folder, const char *ending);

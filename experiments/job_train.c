@@ -67,11 +67,11 @@ static void record_training(work *w, const hs_objective *o, const hs_restarts *r
 /* All tries are one training to whoever watches. */
 static bool on_training(const hs_progress *p, void *context)
 {
-    const work *w = context;
+    work *w = context;
     hs_progress all = *p;
     all.step += w->attempt * p->steps;
     all.steps *= w->job->set.restarts;
-    return w->job->progress(&all, w->job->context);
+    return job_on_progress(&all, w);
 }
 
 hs_proposal *job_train(work *w)
@@ -103,14 +103,13 @@ hs_proposal *job_train(work *w)
                                                .n_points = j->reference ? w->points.n : 0,
                                                .online = o->online,
                                                .roll_backs = 20,
-                                               .progress = j->progress ? on_training : NULL,
+                                               .progress = on_training,
                                                .context = w,
                                                .checkpoint = checkpoint,
                                                .checkpoint_every = o->steps / 20 + 1 },
                           &r);
     if (!best)
         return NULL;
-    w->stopped = r.training.stopped || r.tries < o->restarts;
     record_training(w, &objective, &r);
     return best;
 }
@@ -132,8 +131,8 @@ hs_proposal *job_tune_hmc(work *w)
                                 .acceptance = j->set.reference_acceptance,
                                 .points = w->points.n ? starts : NULL,
                                 .seed = j->seed + 400,
-                                .progress = j->progress,
-                                .context = j->context },
+                                .progress = job_on_progress,
+                                .context = w },
             NULL);
     hs_free(starts);
     return hs_session_status(w->session) ? NULL : hmc;
@@ -158,10 +157,8 @@ static bool try_step(work *w, hs_proposal *p, double log_step, hs_evaluation *e)
                         w->job->proposal);
         return false;
     }
-    if (w->job->progress && !w->job->progress(&now, w->job->context)) {
-        w->stopped = true;
+    if (!job_on_progress(&now, w))
         return false;
-    }
     hs_param_set(step, &(double){ exp(log_step) });
     return job_evaluate(w, p, &msjd, w->job->set.evaluations ? w->job->set.evaluations : 25000,
                         w->job->seed + 600, e);

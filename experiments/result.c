@@ -216,7 +216,7 @@ json_t *run_result(const run *r, bool finished)
     json_object_set_new(result, "seed", json_integer((json_int_t)r->jobs[0].set.seed));
     json_object_set_new(result, "threads", json_integer(r->threads));
     json_object_set_new(result, "workers", json_integer(r->workers));
-    json_object_set_new(result, "command", json_string(r->command));
+    json_object_set_new(result, "command", json_text(r->command));
     json_object_set_new(result, "host", host());
     json_object_set_new(result, "started", date(r->started));
     json_object_set_new(result, "finished", finished ? date(now) : json_null());

@@ -7,6 +7,7 @@
 #include <hastings/experiments/experiment_internal.h>
 #include <hastings/experiments/spec.h>
 #include <hastings/mcmc/message_internal.h>
+#include <hastings/mcmc/restart.h>
 
 const char *const figure_columns[] = { "acceptance",
                                        "msjd",
@@ -35,24 +36,25 @@ bool is_sampler(const char *text)
     return rate > 0 && rate < 1 && !*end;
 }
 
-/* Counts, with the least that each can be. */
+/* Counts, with the least and the most that each can be. */
+#define ANY 1000000000000
 static const struct {
     const char *name;
     size_t at;
-    size_t standard, least;
+    size_t standard, least, most;
 } counts[] = {
-    { "steps", offsetof(settings, steps), 20000, 1 },
-    { "starts", offsetof(settings, starts), 8, 1 },
-    { "proposals", offsetof(settings, proposals), 100, 1 },
-    { "restarts", offsetof(settings, restarts), 1, 1 },
-    { "chains", offsetof(settings, chains), 5, 1 },
-    { "draws", offsetof(settings, draws), 1000, 4 },
-    { "evaluations", offsetof(settings, evaluations), 0, 0 },
-    { "replications", offsetof(settings, replications), 1, 1 },
-    { "workers", offsetof(settings, workers), 0, 0 },
-    { "reference_proposals", offsetof(settings, reference_proposals), 500000, 8 },
-    { "reference_chains", offsetof(settings, reference_chains), 100, 1 },
-    { "reference_warmup", offsetof(settings, reference_warmup), 1000, 10 },
+    { "steps", offsetof(settings, steps), 20000, 1, ANY },
+    { "starts", offsetof(settings, starts), 8, 1, ANY },
+    { "proposals", offsetof(settings, proposals), 100, 1, ANY },
+    { "restarts", offsetof(settings, restarts), 1, 1, HS_MOST_RESTARTS },
+    { "chains", offsetof(settings, chains), 5, 1, ANY },
+    { "draws", offsetof(settings, draws), 1000, 4, ANY },
+    { "evaluations", offsetof(settings, evaluations), 0, 0, ANY },
+    { "replications", offsetof(settings, replications), 1, 1, MOST_REPLICATIONS },
+    { "workers", offsetof(settings, workers), 0, 0, ANY },
+    { "reference_proposals", offsetof(settings, reference_proposals), 500000, 8, ANY },
+    { "reference_chains", offsetof(settings, reference_chains), 100, 1, ANY },
+    { "reference_warmup", offsetof(settings, reference_warmup), 1000, 10, ANY },
 };
 enum { COUNTS = sizeof counts / sizeof *counts };
 
@@ -75,8 +77,11 @@ static bool read_count(size_t i, const json_t *value, settings *s, const char *w
 {
     char expected[64];
     const json_int_t n = json_integer_value(value);
-    if (!json_is_integer(value) || n < (json_int_t)counts[i].least || n > 1000000000000) {
-        snprintf(expected, sizeof expected, "a whole number of at least %zu", counts[i].least);
+    if (!json_is_integer(value) || n < (json_int_t)counts[i].least ||
+        n > (json_int_t)counts[i].most) {
+        const bool above = n > (json_int_t)counts[i].most;
+        snprintf(expected, sizeof expected, "a whole number of at %s %zu", above ? "most" : "least",
+                 above ? counts[i].most : counts[i].least);
         return refuse(m, where, counts[i].name, expected);
     }
     memcpy((char *)s + counts[i].at, &(size_t){ (size_t)n }, sizeof(size_t));
