@@ -45,6 +45,14 @@ static bool check_value(const spec *p, const hs_spec_option *o, const char *valu
         [HS_SPEC_NUMBER] = { is_number, "a number" },
         [HS_SPEC_FLAG] = { is_flag, "yes or no" },
     };
+    /* The library takes 0 for "the default", which is not what somebody means who says it. */
+    const bool unmeant = o->type == HS_SPEC_NUMBER && is_number(value) && !strtod(value, NULL) &&
+                         strtod(o->standard, NULL);
+    if (unmeant) {
+        hs_session_fail(p->session, HS_EINVAL, "%s \"%s\": %s=%s, but it cannot be 0", p->what,
+                        p->entry->kind, o->name, value);
+        return false;
+    }
     if (o->type == HS_SPEC_TEXT ? *value : rule[o->type].good(value))
         return true;
     hs_session_fail(p->session, HS_EINVAL, "%s \"%s\": %s=%s, but %s was expected", p->what,

@@ -115,6 +115,12 @@ static hs_proposal *position_mixture(const spec *p, const setting *at)
                 CLUSTER_DIM);
             return NULL;
         }
+        if (components > HS_MAX_WAYS) {
+            hs_session_fail(p->session, HS_EINVAL,
+                            "proposal \"position-mixture\": components=%zu, but at most %d can be",
+                            components, (int)HS_MAX_WAYS);
+            return NULL;
+        }
         means = hs_session_alloc(p->session, components * dim * sizeof *means);
         if (!means)
             return NULL;
