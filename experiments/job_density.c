@@ -15,7 +15,7 @@ static bool wanted(const work *w, const hs_proposal *p, const char *figure)
     const json_t *figures = json_object_get(w->job->experiment, "figures");
     for (size_t i = 0; i < json_array_size(figures); i++)
         if (!strcmp(json_string_value(json_array_get(figures, i)), figure))
-            return hs_proposal_dim(p) == 2 && w->points.n > 0;
+            return hs_proposal_dim(p) == 2 && w->points.dim == 2 && w->points.n > 0;
     return false;
 }
 
