@@ -42,8 +42,6 @@ static int choose_out(const hs_call *call, const json_t *experiment, char out[PA
         strcpy(out, given);
     else if (!hs_free_name(out, PATH_SIZE / 2, "results", name ? name : "experiment", ""))
         return hs_call_fail(call, HS_EIO, "no folder is free for results: %s", strerror(errno));
-    if (!hs_make_folder(out))
-        return hs_call_fail(call, HS_EIO, "the folder %s cannot be made: %s", out, strerror(errno));
     return HS_EXIT_OK;
 }
 
@@ -160,11 +158,8 @@ static int run_in(const hs_call *call, json_t *experiment, const char *out, bool
     /* From here on Ctrl-C may end the program: all that took long is saved. */
     const bool interrupted = hs_interrupted();
     hs_interrupt_release();
-    if (status) {
-        if (!resume)
-            rmdir(out); /* if nothing came into it */
+    if (status)
         return hs_call_fail(call, status, "%s", message.text);
-    }
     const int code = print_result(call, out);
     if (!interrupted)
         return code;
@@ -175,8 +170,7 @@ static int run_in(const hs_call *call, json_t *experiment, const char *out, bool
 /* What --resume cannot change, or NULL: all but how it is run. */
 static const char *changed(const hs_arguments *a)
 {
-    static const char *const free_to_change[] = { "resume", "stan-csv", "threads", "quiet",
-                                                  "json" };
+    static const char *const free_to_change[] = { "resume", "threads", "quiet", "json" };
     for (size_t i = 0; i < a->given; i++) {
         bool free_one = false;
         for (size_t k = 0; k < sizeof free_to_change / sizeof *free_to_change; k++)

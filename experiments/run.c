@@ -44,11 +44,27 @@ static void job_file(const run *r, const job *j, const char *ending, char path[J
     snprintf(path, JOB_PATH, "%.3800s/work/%s%s", r->out, j->id, ending);
 }
 
+/* Whether a record is one of this job, and the job is done. */
+static bool is_done(const json_t *record, const job *j)
+{
+    const char *id = text_of(record, "id"), *state = text_of(record, "state");
+    return id && state && !strcmp(id, j->id) && !strcmp(state, "done");
+}
+
+/* The record of a job that was done before: of its own file, or, if that is not there any more, of the
+ * result. NULL if there is none. */
 static json_t *finished_before(const run *r, const job *j)
 {
     char path[JOB_PATH];
     job_file(r, j, ".json", path);
-    return access(path, R_OK) == 0 ? hs_json_read(path, NULL) : NULL;
+    json_t *record = access(path, R_OK) == 0 ? hs_json_read(path, NULL) : NULL;
+    if (is_done(record, j))
+        return record;
+    json_decref(record);
+    for (size_t i = 0; i < json_array_size(r->before); i++)
+        if (is_done(json_array_get(r->before, i), j))
+            return json_incref(json_array_get(r->before, i));
+    return NULL;
 }
 
 /* Removes the checkpoints of a job that is done. */
@@ -91,17 +107,18 @@ static const char *outcome(const json_t *record, char text[256])
 static void finish_job(run *r, size_t i, size_t slot, json_t *record)
 {
     const job *j = &r->jobs[i];
-    const char *state = text_of(record, "state");
     char path[JOB_PATH], text[256];
     hs_message m = { "" };
-    bool failed = strcmp(state, "failed") == 0;
-    if (!strcmp(state, "done")) {
+    if (is_done(record, j)) {
         job_file(r, j, ".json", path);
-        if (hs_json_save(path, record, &m))
-            failed = true;
-        else
+        if (hs_json_save(path, record, &m) == HS_OK) {
             remove_checkpoints(r, j);
+        } else {
+            json_object_set_new(record, "state", json_string("failed"));
+            json_object_set_new(record, "error", json_text(m.text));
+        }
     }
+    const char *state = text_of(record, "state");
     pthread_mutex_lock(&r->lock);
     r->records[i] = record;
     r->done++;
@@ -109,8 +126,8 @@ static void finish_job(run *r, size_t i, size_t slot, json_t *record)
     run_tell(r, (hs_event){ .kind = HS_JOB_ENDS,
                             .slot = slot,
                             .label = j->label,
-                            .text = m.text[0] ? m.text : outcome(record, text),
-                            .failed = failed,
+                            .text = outcome(record, text),
+                            .failed = !state || !strcmp(state, "failed"),
                             .estimate = (double)NAN });
 }
 
@@ -182,14 +199,8 @@ static hs_status save_result(const run *r, bool finished, hs_message *m)
 static void load_finished(run *r)
 {
     for (size_t i = 0; i < r->n; i++) {
-        json_t *record = finished_before(r, &r->jobs[i]);
-        const char *id = text_of(record, "id");
-        if (id && !strcmp(id, r->jobs[i].id)) {
-            r->records[i] = record;
-            r->done++;
-        } else {
-            json_decref(record);
-        }
+        r->records[i] = finished_before(r, &r->jobs[i]);
+        r->done += r->records[i] != NULL;
     }
 }
 
@@ -203,6 +214,7 @@ static void run_free(run *r)
     free(r->jobs);
     json_decref(r->experiment);
     json_decref(r->settings);
+    json_decref(r->before);
     pthread_mutex_destroy(&r->lock);
 }
 
@@ -236,8 +248,8 @@ hs_status hs_experiment_run(json_t *experiment, const hs_run_options *options, h
         status = run_plan(&r, m);
     if (!status)
         status = run_check_targets(&r, m);
-    if (!status && !run_make_folder(&r, m))
-        status = HS_EIO;
+    if (!status)
+        status = run_make_folder(&r, m);
     if (!status) {
         load_finished(&r);
         choose_workers(&r);

@@ -8,52 +8,50 @@
 #include <hastings/experiments/run_internal.h>
 #include <hastings/mcmc/message_internal.h>
 
-static bool make_folder(const char *path, hs_message *m)
+static hs_status make_folder(const char *path, hs_message *m)
 {
     char part[JOB_PATH];
     const size_t n = strlen(path);
     if (n == 0 || n >= 3800)
-        return message_fail(m, HS_EINVAL, "the name of the output folder is empty or too long"),
-               false;
+        return message_fail(m, HS_EINVAL, "the name of the output folder is empty or too long");
     for (size_t i = 1; i <= n; i++)
         if (path[i] == '/' || path[i] == 0) {
             memcpy(part, path, i);
             part[i] = 0;
             if (mkdir(part, 0777) && errno != EEXIST)
-                return message_fail(m, HS_EIO, "%s: it cannot be made: %s", part, strerror(errno)),
-                       false;
+                return message_fail(m, HS_EIO, "%s: it cannot be made: %s", part, strerror(errno));
         }
-    return true;
+    return HS_OK;
 }
 
-static bool is_empty(const char *path, hs_message *m)
+static hs_status check_empty(const char *path, hs_message *m)
 {
     DIR *d = opendir(path);
     int entries = 0;
     if (!d)
-        return message_fail(m, HS_EIO, "%s: it cannot be opened: %s", path, strerror(errno)), false;
+        return message_fail(m, HS_EIO, "%s: it cannot be opened: %s", path, strerror(errno));
     while (readdir(d))
         entries++;
     closedir(d);
     if (entries > 2)
-        message_fail(
+        return message_fail(
             m, HS_EINVAL,
             "%s: there is something in this folder already; choose another with --out, or go "
             "on with an interrupted run with --resume %s",
             path, path);
-    return entries <= 2;
+    return HS_OK;
 }
 
-bool run_make_folder(const run *r, hs_message *m)
+hs_status run_make_folder(const run *r, hs_message *m)
 {
     static const char *const parts[] = { "chains", "proposals", "figures", "work" };
     char path[JOB_PATH];
-    if (!make_folder(r->out, m) || (!r->options->resume && !is_empty(r->out, m)))
-        return false;
-    for (size_t i = 0; i < 4; i++) {
+    hs_status status = make_folder(r->out, m);
+    if (!status && !r->options->resume)
+        status = check_empty(r->out, m);
+    for (size_t i = 0; i < 4 && !status; i++) {
         snprintf(path, sizeof path, "%.3800s/%s", r->out, parts[i]);
-        if (!make_folder(path, m))
-            return false;
+        status = make_folder(path, m);
     }
-    return true;
+    return status;
 }

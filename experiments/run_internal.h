@@ -11,6 +11,8 @@ enum { MOST_REFERENCES = 32 };
 
 typedef struct {
     const char *target;
+    const job *first; /* of those with this target: the chain's file and settings are its */
+    size_t dim;
     bool needed; /* the target cannot be drawn from */
     hs_points points;
 } reference;
@@ -20,6 +22,7 @@ typedef struct {
     const char *out;
     json_t *experiment; /* as it is run: filtered, with the user's data */
     json_t *settings;   /* of the command line */
+    json_t *before;     /* records of the run that this one goes on with; NULL: none */
     bool quick, stan_csv;
     int threads, workers;
     char command[512];
@@ -47,11 +50,8 @@ hs_status run_take_over(run *r, hs_message *m);
 /* The jobs of it, without records. */
 hs_status run_plan(run *r, hs_message *m);
 
-/* A name for files: small letters, digits, points, and hyphens for all else. */
-void append_slug(char slug[JOB_TEXT], const char *text);
-
-/* Makes the folder and those in it; false if that cannot be, or if there is something in it. */
-bool run_make_folder(const run *r, hs_message *m);
+/* Makes the folder and those in it: HS_EIO if that cannot be, HS_EINVAL if there is something in it. */
+hs_status run_make_folder(const run *r, hs_message *m);
 
 /* Tells the watcher; false if the run is to stop. */
 bool run_tell(run *r, hs_event e);

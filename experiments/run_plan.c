@@ -21,7 +21,8 @@ static bool row_is_of_case(const json_t *row, const char *name)
     return !cases;
 }
 
-void append_slug(char slug[JOB_TEXT], const char *text)
+/* A name for files: small letters, digits, points, and hyphens for all else. */
+static void append_slug(char slug[JOB_TEXT], const char *text)
 {
     size_t n = strlen(slug);
     for (; *text && n + 2 < JOB_TEXT - 24; text++) {
@@ -91,8 +92,8 @@ static hs_status add_jobs(run *r, const json_t *kase, const json_t *row, size_t 
     else
         snprintf(j.label, sizeof j.label, "%.80s, %.80s", case_name, row_name);
     for (size_t i = 0; i < r->n; i++)
-        if (!strcmp(r->jobs[i].id, j.id)) /* names that differ in signs alone */
-            snprintf(j.id + strlen(j.id), sizeof j.id - strlen(j.id), "-%zu", r->n);
+        if (!strcmp(r->jobs[i].id, j.id)) /* names that differ in signs alone; none has a "_" */
+            snprintf(j.id + strlen(j.id), sizeof j.id - strlen(j.id), "_%zu", r->n);
     job *more = realloc(r->jobs, (r->n + 1) * sizeof *more);
     if (!more)
         return message_fail(m, HS_ENOMEM, "no memory for %zu jobs", r->n + 1);

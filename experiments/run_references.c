@@ -8,28 +8,48 @@
 #include <hastings/experiments/spec.h>
 #include <hastings/mcmc/message_internal.h>
 
-static bool needs_reference(const char *target, hs_message *m, bool *needed)
+/* Looks at a target: what it is, and whether it needs a reference chain. */
+static hs_status look_at_target(reference *its, hs_message *m)
 {
     hs_session *s = hs_session_new(NULL);
-    const hs_target *t = hs_spec_target(s, target);
-    *needed = t && !hs_target_can_draw(t);
-    if (!t)
-        message_fail(m, hs_session_status(s), "%s", hs_session_error(s));
+    const hs_target *t = hs_spec_target(s, its->target);
+    hs_status status = hs_session_status(s);
+    if (t) {
+        its->needed = !hs_target_can_draw(t);
+        its->dim = hs_target_original_dim(t);
+    } else {
+        message_fail(m, status, "%s", hs_session_error(s));
+    }
     hs_session_free(s);
-    return t != NULL;
+    /* What is in the user's data is the user's, as the command line is. */
+    return !status || status == HS_EIO || status == HS_ENOMEM ? status : HS_EINVAL;
 }
 
-/* Makes the reference chain of a job's target, or reads the one of the run that is resumed. */
-static hs_status make_reference(run *r, const job *j, hs_points *points, hs_message *m)
+/* Reads the reference chain of the run that is resumed. */
+static hs_status load_reference(reference *its, const char *path, hs_message *m)
 {
-    char path[JOB_PATH], slug[JOB_TEXT] = "";
-    const char *kase = text_of(j->kase, "name");
-    append_slug(slug, kase);
-    snprintf(path, sizeof path, "%.3800s/work/reference-%s.npy", r->out, slug);
+    const hs_status status = hs_points_load(&its->points, path, m);
+    const size_t dim = its->points.dim;
+    if (status || dim == its->dim)
+        return status;
+    hs_points_free(&its->points);
+    return message_fail(m, HS_EFORMAT,
+                        "%s: its points have %zu coordinates, and the target has %zu: this is the "
+                        "reference chain of another run",
+                        path, dim, its->dim);
+}
+
+/* Makes the reference chain of a target, or reads the one of the run that is resumed. Its file has the
+ * name of a job: those of cases may be equal but for signs that file names have not. */
+static hs_status make_reference(run *r, reference *its, hs_message *m)
+{
+    const job *j = its->first;
+    hs_points *points = &its->points;
+    char path[JOB_PATH], label[JOB_TEXT];
+    snprintf(path, sizeof path, "%.3800s/work/reference-%s.npy", r->out, j->id);
     if (access(path, R_OK) == 0)
-        return hs_points_load(points, path, m);
-    char label[JOB_TEXT];
-    snprintf(label, sizeof label, "%.80s, reference chain by HMC", kase);
+        return load_reference(its, path, m);
+    snprintf(label, sizeof label, "%.80s, reference chain by HMC", text_of(j->kase, "name"));
     ticket t = { r, 0, 0, label };
     run_tell(r, (hs_event){ .kind = HS_JOB_BEGINS, .label = label, .estimate = (double)NAN });
     hs_session *s =
@@ -76,9 +96,10 @@ hs_status run_check_targets(run *r, hs_message *m)
             return message_fail(m, HS_EINVAL, "there are more than %d targets in one experiment",
                                 MOST_REFERENCES);
         reference *new = &r->references[r->n_references++];
-        *new = (reference){ .target = target };
-        if (!needs_reference(target, m, &new->needed))
-            return HS_EINVAL;
+        *new = (reference){ .target = target, .first = &r->jobs[i] };
+        const hs_status status = look_at_target(new, m);
+        if (status)
+            return status;
     }
     return HS_OK;
 }
@@ -88,8 +109,8 @@ hs_status run_make_references(run *r, hs_message *m)
     for (size_t i = 0; i < r->n && !r->stop; i++) {
         job *j = &r->jobs[i];
         reference *its = find_reference(r, j->target);
-        if (its->needed && !its->points.n) {
-            const hs_status status = make_reference(r, j, &its->points, m);
+        if (its->needed && !its->points.n && !r->records[i]) {
+            const hs_status status = make_reference(r, its, m);
             if (status)
                 return status;
         }

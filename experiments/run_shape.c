@@ -13,34 +13,66 @@
 #include <hastings/mcmc/message_internal.h>
 #include <hastings/objectives/objectives.h>
 
-/* Whether a list "a,b" has the name, or a pattern for it: "*d=100". */
-static bool in_list(const char *list, const char *name)
+/* The cases, and whether each is kept: those of a list "a,b" of names and patterns such as "*d=100". Every
+ * part of the list must be of some case. */
+static hs_status choose_cases(const json_t *cases, const char *list, bool *keep, hs_message *m)
 {
-    char pattern[256];
-    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-        snprintf(pattern, sizeof pattern, "%.*s", (int)strcspn(at, ","), at);
-        if (!strcmp(pattern, name) || !fnmatch(pattern, name, 0))
-            return true;
+    const size_t n = json_array_size(cases);
+    bool whole = false; /* the list is a name, which may have commas */
+    for (size_t i = 0; i < n; i++) {
+        keep[i] = !strcmp(list, text_of(json_array_get(cases, i), "name"));
+        whole |= keep[i];
     }
-    return false;
+    for (const char *at = whole ? NULL : list; at;
+         at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        char pattern[256], names[300] = "";
+        bool found = false;
+        snprintf(pattern, sizeof pattern, "%.*s", (int)strcspn(at, ","), at);
+        for (size_t i = 0; i < n; i++) {
+            const char *name = text_of(json_array_get(cases, i), "name");
+            const bool is_it = !strcmp(pattern, name) || !fnmatch(pattern, name, 0);
+            keep[i] |= is_it;
+            found |= is_it;
+            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? ", " : "",
+                     name);
+        }
+        if (!found)
+            return message_fail(m, HS_EINVAL, "no case is called \"%s\"; there are: %s", pattern,
+                                names);
+    }
+    return HS_OK;
 }
 
 static hs_status keep_cases(json_t *experiment, const char *list, hs_message *m)
 {
-    json_t *cases = json_object_get(experiment, "cases"), *kept = json_array();
-    for (size_t i = 0; i < json_array_size(cases); i++)
-        if (in_list(list, text_of(json_array_get(cases, i), "name")))
+    const json_t *cases = json_object_get(experiment, "cases");
+    bool *keep = calloc(json_array_size(cases), sizeof *keep);
+    json_t *kept = json_array();
+    hs_status status = keep && kept ? choose_cases(cases, list, keep, m)
+                                    : message_fail(m, HS_ENOMEM, "no memory for the list of cases");
+    for (size_t i = 0; i < json_array_size(cases) && !status; i++)
+        if (keep[i])
             json_array_append(kept, json_array_get(cases, i));
-    if (!json_array_size(kept)) {
-        char names[300] = "";
-        for (size_t i = 0; i < json_array_size(cases); i++)
-            snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", i ? ", " : "",
-                     text_of(json_array_get(cases, i), "name"));
-        json_decref(kept);
-        return message_fail(m, HS_EINVAL, "no case is called \"%s\"; there are: %s", list, names);
-    }
+    if (!status)
+        json_object_set(experiment, "cases", kept);
+    json_decref(kept);
+    free(keep);
+    return status;
+}
+
+/* The cases of --quick. */
+static void keep_few(json_t *experiment, const json_t *few)
+{
+    const json_t *cases = json_object_get(experiment, "cases");
+    json_t *kept = json_array();
+    for (size_t i = 0; i < json_array_size(cases); i++)
+        for (size_t k = 0; k < json_array_size(few); k++)
+            if (json_equal(json_object_get(json_array_get(cases, i), "name"),
+                           json_array_get(few, k))) {
+                json_array_append(kept, json_array_get(cases, i));
+                break;
+            }
     json_object_set_new(experiment, "cases", kept);
-    return HS_OK;
 }
 
 static bool same_objective(const char *a, const hs_objective *b)
@@ -68,6 +100,25 @@ static size_t objective_length(const char *list)
     return n;
 }
 
+/* Keeps the rows of that name; if there are none, those with that objective; if there are none either, a
+ * new one. Rows stay one each, however often they are asked for. */
+static void keep_rows(const json_t *rows, json_t *kept, const char *text, const hs_objective *o)
+{
+    bool by_name = false, found = false;
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        by_name |= is_called(json_array_get(rows, i), text);
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        json_t *row = json_array_get(rows, i);
+        if (by_name ? !is_called(row, text) : !same_objective(text_of(row, "objective"), o))
+            continue;
+        found = true;
+        if (find_named(kept, text_of(row, "name")) != row)
+            json_array_append(kept, row);
+    }
+    if (!found && !find_named(kept, text))
+        json_array_append_new(kept, json_pack("{ssss}", "name", text, "objective", text));
+}
+
 static hs_status keep_objectives(json_t *experiment, const char *list, hs_message *m)
 {
     const json_t *rows = json_object_get(experiment, "rows");
@@ -78,26 +129,18 @@ static hs_status keep_objectives(json_t *experiment, const char *list, hs_messag
         char text[HS_OBJECTIVE_TEXT], error[256];
         hs_objective o;
         snprintf(text, sizeof text, "%.*s", (int)n, at);
-        if (hs_objective_parse(text, &o, error, sizeof error)) {
+        if (hs_objective_parse(text, &o, error, sizeof error))
             status = message_fail(m, HS_EINVAL, "%s", error);
-            break;
-        }
-        json_t *found = NULL;
-        for (size_t i = 0; i < json_array_size(rows) && !found; i++)
-            if (is_called(json_array_get(rows, i), text) ||
-                same_objective(text_of(json_array_get(rows, i), "objective"), &o))
-                found = json_incref(json_array_get(rows, i));
-        json_array_append_new(kept,
-                              found ? found : json_pack("{ssss}", "name", text, "objective", text));
+        else
+            keep_rows(rows, kept, text, &o);
         at += n + (at[n] == ',');
     }
     for (size_t i = 0; i < json_array_size(rows); i++) /* what they are compared with */
         if (text_of(json_array_get(rows, i), "sampler"))
             json_array_append(kept, json_array_get(rows, i));
-    if (status)
-        json_decref(kept);
-    else
-        json_object_set_new(experiment, "rows", kept);
+    if (!status)
+        json_object_set(experiment, "rows", kept);
+    json_decref(kept);
     return status;
 }
 
@@ -125,7 +168,9 @@ static hs_status use_data(json_t *experiment, const char *data, const char *labe
         snprintf(text + strlen(text), sizeof text - strlen(text), ",data=%s%s%s", file,
                  label ? ",label=" : "", label ? label : "");
         free(copy);
-        json_object_set_new(kase, "target", json_string(text));
+        if (json_object_set_new(kase, "target", json_string(text)))
+            return message_fail(m, HS_EINVAL,
+                                "--data, --label: names must be UTF-8, for results to say them");
         used = true;
     }
     return used
@@ -150,13 +195,8 @@ hs_status run_shape(run *r, const json_t *given, hs_message *m)
     hs_status status = HS_OK;
     if (o->cases)
         status = keep_cases(r->experiment, o->cases, m);
-    else if (o->quick && few) {
-        char list[1024] = "";
-        for (size_t i = 0; i < json_array_size(few); i++)
-            snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", i ? "," : "",
-                     json_string_value(json_array_get(few, i)));
-        status = keep_cases(r->experiment, list, m);
-    }
+    else if (o->quick && few)
+        keep_few(r->experiment, few);
     if (!status && o->objectives)
         status = keep_objectives(r->experiment, o->objectives, m);
     if (!status && o->data)
@@ -193,8 +233,11 @@ hs_status run_take_over(run *r, hs_message *m)
         r->seconds_before = json_number_value(json_object_get(old, "seconds"));
         if (text_of(old, "command"))
             snprintf(r->command, sizeof r->command, "%s", text_of(old, "command"));
+        r->before = json_incref(json_object_get(old, "jobs"));
         if (!json_is_object(r->experiment) || !json_is_object(r->settings))
             status = message_fail(m, HS_EFORMAT, "%s: it does not say what was run", path);
+        else if (!experiment_check(r->experiment, path, false, m))
+            status = HS_EFORMAT;
     }
     json_decref(old);
     return status;
