@@ -56,7 +56,10 @@ static void put_trace(page *p, const json_t *job, const hs_chains *c, size_t k, 
     const hs_status status = hs_figure_traces(&figure, &pic.out, &message);
     picture_end(&pic, p, status, &message,
                 page_text(p, "Traces of %s in %zu chains, %s.", name, c->chains, title),
-                page_text(p, "%s in %zu chains.", name, c->chains));
+                c->dim > 1
+                    ? page_text(p, "%s, which mixes worst of %zu coordinates, in %zu chains.", name,
+                                c->dim, c->chains)
+                    : page_text(p, "%s in %zu chains.", name, c->chains));
 }
 
 /* Autocorrelation of x^power about the mean of all chains: chains that are stuck in different places
@@ -203,26 +206,25 @@ static void put_job(page *p, const json_t *job, bool open)
     if (isfinite(rhat))
         hs_buffer_html(b, " <span class=\"soft\">R-hat %s</span>", page_text(p, "%.3f", rhat));
     hs_buffer_put(b, "</summary>\n");
-    if (hs_chains_read(&chains, &names, paths, 1, &message) != HS_OK) {
+    double draws = 0;
+    const bool read = hs_chains_read(&chains, &names, paths, 1, &message) == HS_OK;
+    if (!read) {
         hs_buffer_html(b, "<p class=\"missing\">The chains cannot be shown: %s</p>\n",
                        message.text);
         names = (hs_chain_names){ 0 };
-    } else {
+    }
+    hs_buffer_put(b, "<div class=\"grid\">\n");
+    if (read) {
         const size_t k = worst_coordinate(job, chains->dim);
         const char *name = k < names.count ? names.name[k] : page_text(p, "x[%zu]", k);
-        if (chains->dim > 1)
-            hs_buffer_html(b,
-                           "<p class=\"soft\">Shown is %s, which mixes worst of %zu "
-                           "coordinates.</p>\n",
-                           name, chains->dim);
-        hs_buffer_put(b, "<div class=\"grid\">\n");
         put_trace(p, job, chains, k, name);
         put_autocorrelation(p, job, chains, k, name);
-        if (coordinates > 4)
-            put_ess(p, job, (double)chains->chains * (double)chains->draws);
-        hs_buffer_put(b, "</div>\n");
+        draws = (double)chains->chains * (double)chains->draws;
         hs_chains_free(chains);
     }
+    if (coordinates > 4)
+        put_ess(p, job, draws);
+    hs_buffer_put(b, "</div>\n");
     if (coordinates && coordinates <= MOST_LISTED)
         put_coordinates(p, job, &names);
     hs_chain_names_free(&names);
