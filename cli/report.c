@@ -152,3 +152,14 @@ hs_status hs_report_write(const char *folder, hs_message *message)
     json_decref(result);
     return status;
 }
+
+const char *general_note(const json_t *result, size_t *at)
+{
+    const json_t *notes = json_object_get(json_object_get(result, "experiment"), "notes");
+    while (*at < json_array_size(notes)) {
+        const json_t *note = json_array_get(notes, (*at)++);
+        if (!*text_of(note, "row") && !*text_of(note, "case"))
+            return text_of(note, "text");
+    }
+    return NULL;
+}

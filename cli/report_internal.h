@@ -27,4 +27,7 @@ static inline bool is_true(const json_t *object, const char *key)
  * and the command line's over these. A new object, NULL without memory. */
 json_t *result_settings(const json_t *result);
 
+/* The next note on the experiment as a whole, not on a row or case, from *at on; NULL after the last. */
+const char *general_note(const json_t *result, size_t *at);
+
 #endif

@@ -132,6 +132,15 @@ static size_t put_notes(hs_buffer *b, const json_t *cells)
     return count;
 }
 
+static size_t put_general_notes(hs_buffer *b, const json_t *result)
+{
+    const char *note;
+    size_t count = 0;
+    for (size_t at = 0; (note = general_note(result, &at)); count++)
+        hs_buffer_markdown(b, "- %s\n", note);
+    return count;
+}
+
 /* The cell that is farthest from the paper among those that agree; NULL if none does. */
 static const json_t *farthest(const json_t *cells)
 {
@@ -161,6 +170,7 @@ static void put_comparison(hs_buffer *b, const json_t *result)
     hs_buffer_put(b, "\n\n");
     size_t lines = put_differences(b, cells, "", "");
     lines += put_notes(b, cells);
+    lines += put_general_notes(b, result);
     hs_buffer_put(b, lines ? "\n" : "");
 }
 

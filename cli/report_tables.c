@@ -110,6 +110,17 @@ static void put_table(page *p, const hs_table *table, note_list *notes)
     put_ratios(p, table);
 }
 
+/* Notes on the experiment as a whole. */
+static void put_general_notes(page *p)
+{
+    const char *note;
+    size_t count = 0;
+    for (size_t at = 0; (note = general_note(p->result, &at));)
+        hs_buffer_html(&p->html, count++ ? "<li>%s</li>\n" : "<ul class=\"notes\">\n<li>%s</li>\n",
+                       note);
+    hs_buffer_put(&p->html, count ? "</ul>\n" : "");
+}
+
 void page_tables(page *p)
 {
     hs_tables tables;
@@ -131,6 +142,7 @@ void page_tables(page *p)
             hs_buffer_html(&p->html, "<li id=\"note-%zu\">%s</li>\n", i + 1, notes.text[i]);
         if (notes.count)
             hs_buffer_put(&p->html, "</ol>\n");
+        put_general_notes(p);
         page_section_end(p);
     }
     hs_tables_free(&tables);

@@ -4,6 +4,7 @@
 #   - a code block under <!-- from FILE --> is found in FILE, line by line; under <!-- all of FILE -->
 #     it is the whole file
 #   - a code block under <!-- output of hastings ARGUMENT... --> is what PROGRAM prints
+#   - docs/results.md is what the program makes of docs/results/*.json
 #   - a diff under <!-- applies --> applies to the tree
 #   - links to files lead somewhere
 set -u
@@ -23,6 +24,12 @@ complain() {
 block() {
     awk -v from="$2" 'NR > from && /^```/ { if (inside) exit; inside = 1; next } inside' "$1"
 }
+
+if [ $# -ge 3 ]; then
+    "$3" report --quiet --markdown "$scratch/results.md" docs/results/*.json >/dev/null &&
+        cmp -s "$scratch/results.md" docs/results.md ||
+        complain "docs/results.md is out of date: cmake --build --preset release --target update-docs"
+fi
 
 for document in *.md docs/*.md; do
     grep -nE '^<!-- (all of|from) [^ ]+ -->$|^<!-- (applies|output of hastings .*) -->$' "$document" >"$scratch/marks"
