@@ -3,7 +3,6 @@
 
 #include <stdarg.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Pictures beyond this are links to their files, so that a page opens at once and can be mailed. */
 enum { MOST_PICTURE_BYTES = 4 << 20 };
@@ -129,7 +128,6 @@ void picture_end(picture *pic, page *p, hs_status status, const hs_message *mess
                        "<p class=\"missing\">%s: this picture could not be drawn: %s</p>\n",
                        caption, message->text);
     } else if (p->pictures + length > MOST_PICTURE_BYTES) {
-        p->full = true;
         hs_buffer_html(
             &p->html,
             "<p class=\"missing\">%s: see <a href=\"figures/%s.svg\">figures/%s.svg</a></p>\n",

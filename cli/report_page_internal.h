@@ -15,7 +15,6 @@ typedef struct {
     const json_t *result;
     const char *folder;
     size_t pictures; /* bytes of pictures in the page so far */
-    bool full;       /* a picture was left out of the page, since it would become too large */
     hs_arena memory; /* for what the section at hand draws */
     hs_status status;
     hs_message message; /* a file that could not be written */
