@@ -96,10 +96,21 @@ static void start_points(const work *w, void *starts, double x[STARTS][2])
     }
 }
 
+/* Mixtures of kernels have none, nor has HMC. */
+static bool has_density(const work *w, const hs_proposal *p)
+{
+    hs_tape *tape = hs_tape_new(hs_session_dtype(w->session));
+    hs_var x = hs_input(tape, "x", HS_ROW, hs_dims(2));
+    hs_proposal_log_density(p, x, x);
+    const bool has = hs_tape_status(tape) != HS_EINVAL;
+    hs_tape_free(tape);
+    return has;
+}
+
 void job_draw_density(work *w, const hs_proposal *p)
 {
     double low[2], high[2], x[STARTS][2], starts[2 * STARTS];
-    if (!wanted(w, p, "density"))
+    if (!wanted(w, p, "density") || !has_density(w, p))
         return;
     window(w, low, high);
     start_points(w, starts, x);
@@ -162,11 +173,17 @@ static json_t *components(hs_params *ps, size_t n)
     return list;
 }
 
+static bool has_components(const hs_proposal *p)
+{
+    hs_params *ps = hs_proposal_params(p);
+    return ps && hs_params_find(ps, "mean.0").index >= 0;
+}
+
 void job_draw_weights(work *w, const hs_proposal *p)
 {
     const size_t n = hs_proposal_ways(p);
     double low[2], high[2];
-    if (!wanted(w, p, "weights") || hs_params_find(hs_proposal_params(p), "mean.0").index < 0)
+    if (!wanted(w, p, "weights") || !has_components(p))
         return;
     window(w, low, high);
     void *grid = grid_points(w, low, high, 1);
