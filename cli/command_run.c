@@ -59,7 +59,8 @@ static bool in_colour(void)
     return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb") != 0;
 }
 
-static bool has_warning(const json_t *job, const char *wanted)
+/* The text of a warning; NULL if the job has none of that name. */
+static const char *warning_text(const json_t *job, const char *wanted)
 {
     size_t i;
     const json_t *warning;
@@ -67,24 +68,24 @@ static bool has_warning(const json_t *job, const char *wanted)
     {
         const char *name = json_string_value(json_object_get(warning, "name"));
         if (name && !strcmp(name, wanted))
-            return true;
+            return json_string_value(json_object_get(warning, "text"));
     }
-    return false;
+    return NULL;
 }
 
-/* The one warning that says that figures cannot be believed; the report has them all. */
+/* The one warning that says that figures cannot be believed, of first replications; the report has them
+ * all. */
 static void print_warnings(const json_t *result)
 {
-    size_t i, found = 0;
+    size_t i;
     const json_t *job;
     json_array_foreach(json_object_get(result, "jobs"), i, job)
     {
-        const char *id = json_string_value(json_object_get(job, "id"));
-        if (has_warning(job, "nonergodic") && id)
-            printf("%s%s", found++ ? ", " : "\nThese chains look non-ergodic: ", id);
+        const char *text = warning_text(job, "nonergodic");
+        if (text && json_integer_value(json_object_get(job, "replication")) == 1)
+            printf("\nWarning: %s, %s: %s\n", json_string_value(json_object_get(job, "case")),
+                   json_string_value(json_object_get(job, "row")), text);
     }
-    if (found)
-        printf(".\n");
 }
 
 /* Jobs that failed, on stderr; how many. */
