@@ -169,12 +169,12 @@ int spec_word(const spec *p, const char *option, const char *const *words)
 
 enum { LONGEST_NAME = 64 };
 
-/* Levenshtein's distance; large for long names. */
+/* Levenshtein's distance; names that are too long are near to nothing. */
 static size_t distance(const char *a, const char *b)
 {
     const size_t n = strlen(a), m = strlen(b);
     if (n >= LONGEST_NAME || m >= LONGEST_NAME)
-        return LONGEST_NAME;
+        return SIZE_MAX;
     size_t row[LONGEST_NAME];
     for (size_t j = 0; j <= m; j++)
         row[j] = j;
