@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <hastings/experiments/run_internal.h>
 #include <hastings/mcmc/message_internal.h>
@@ -42,6 +43,22 @@ static hs_status check_empty(const char *path, hs_message *m)
     return HS_OK;
 }
 
+/* Removes what a run that was killed had begun to write: X.PID-N.tmp. */
+static void remove_unfinished(const char *folder)
+{
+    char path[JOB_PATH + 512];
+    DIR *d = opendir(folder);
+    for (struct dirent *entry = d ? readdir(d) : NULL; entry; entry = readdir(d)) {
+        const size_t n = strlen(entry->d_name);
+        if (n > 4 && !strcmp(entry->d_name + n - 4, ".tmp")) {
+            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+            (void)unlink(path);
+        }
+    }
+    if (d)
+        closedir(d);
+}
+
 hs_status run_make_folder(const run *r, hs_message *m)
 {
     static const char *const parts[] = { "chains", "proposals", "figures", "work" };
@@ -52,6 +69,8 @@ hs_status run_make_folder(const run *r, hs_message *m)
     for (size_t i = 0; i < 4 && !status; i++) {
         snprintf(path, sizeof path, "%.3800s/%s", r->out, parts[i]);
         status = make_folder(path, m);
+        if (r->options->resume)
+            remove_unfinished(path);
     }
     return status;
 }

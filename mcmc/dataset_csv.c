@@ -67,7 +67,10 @@ static hs_status parse_number(const scanner *s, size_t column, span field, doubl
     if (strspn(text, "0123456789+-.eE") == length)
         *value = strtod(text, &end);
     if (end == text || *end)
-        return FIELD_FAIL(s, column, HS_EFORMAT, "\"%.*s\" is not a number", SHOWN, text);
+        return FIELD_FAIL(s, column, HS_EFORMAT,
+                          "\"%.*s\" is not a number; categories must be made columns of 0 and 1 "
+                          "first",
+                          SHOWN, text);
     if (!isfinite(*value))
         return FIELD_FAIL(s, column, HS_ENONFINITE, "%.*s is too large for a number", SHOWN, text);
     return HS_OK;
