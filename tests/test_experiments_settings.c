@@ -132,33 +132,17 @@ END_TEST
 
 /* ---- Whole files -------------------------------------------------------------------------------- */
 
-/* All keys that there are. */
-static const char everything[] =
-    "{ \"name\": \"all\", \"title\": \"All keys\", \"paper\": \"Table 0\", \"about\": \"A "
-    "test.\",\n"
-    "  \"columns\": [\"acceptance\", \"msjd\", \"loss\"], \"layout\": \"rows\",\n"
-    "  \"figures\": [\"density\", \"weights\"],\n"
-    "  \"settings\": { \"steps\": 20, \"rate\": 0.001, \"online\": false, \"precision\": \"f64\" "
-    "},\n"
-    "  \"quick\": { \"steps\": 10, \"cases\": [\"plane\"] },\n"
-    "  \"cases\": [\n"
-    "    { \"name\": \"plane\", \"target\": \"cross,radius=3\", \"proposal\": \"mala\",\n"
-    "      \"settings\": { \"draws\": 10 }, \"compare\": { \"msjd\": \"I.I.D.\" } },\n"
-    "    { \"name\": \"line\", \"target\": \"gaussian,dim=1\" } ],\n"
-    "  \"rows\": [\n"
-    "    { \"name\": \"MSJD\", \"objective\": \"msjd\", \"proposal\": \"random-walk\",\n"
-    "      \"cases\": [\"plane\", \"line\"], \"settings\": { \"seed\": 2 },\n"
-    "      \"proposals\": { \"line\": \"mala,step=0.5\" },\n"
-    "      \"paper\": { \"plane\": { \"msjd\": \"8.2(1)e-3\", \"loss\": \"--\" } } },\n"
-    "    { \"name\": \"I.I.D.\", \"sampler\": \"iid\" } ],\n"
-    "  \"notes\": [ { \"row\": \"MSJD\", \"case\": \"plane\", \"text\": \"Why.\" }, { \"text\": "
-    "\"All.\" } ] "
-    "}\n";
+/* tests/fixtures/everything.json: all keys that there are. */
+static char everything[4096];
 
 static char path[] = "/tmp/hastings_settings_XXXXXX.json";
 
 static void make_file(void)
 {
+    FILE *f = fopen("tests/fixtures/everything.json", "r");
+    ck_assert_ptr_nonnull(f);
+    everything[fread(everything, 1, sizeof everything - 1, f)] = 0;
+    fclose(f);
     memcpy(path + sizeof path - 12, "XXXXXX", 6);
     path[sizeof path - 6] = 0;
     const int fd = mkstemp(path);
@@ -349,7 +333,7 @@ END_TEST
 START_TEST(test_prefixes)
 {
     hs_message m;
-    for (size_t n = 0; n + 2 < sizeof everything; n += n < 60 ? 1 : 23) {
+    for (size_t n = 0; n + 2 < strlen(everything); n += n < 60 ? 1 : 23) {
         ck_assert_ptr_null(load_text(everything, n, &m));
         ck_assert_msg(strstr(m.text, path) && strstr(m.text, ", line ") &&
                           strstr(m.text, ", column "),
@@ -362,16 +346,17 @@ END_TEST
 START_TEST(test_other_bytes)
 {
     char text[sizeof everything];
+    const size_t length = strlen(everything);
     uint32_t random = 12345;
     hs_message m;
     for (int i = 0; i < 1500; i++) {
         memcpy(text, everything, sizeof text);
         for (int k = 0; k < 1 + i % 3; k++) {
             random = random * 1664525 + 1013904223;
-            text[(random >> 8) % (sizeof text - 1)] =
+            text[(random >> 8) % length] =
                 i % 2 ? (char)(random >> 24) : "[]{}\",:0-."[(random >> 24) % 10];
         }
-        json_t *e = load_text(text, sizeof text - 1, &m);
+        json_t *e = load_text(text, length, &m);
         if (e)
             check_runnable(e);
         json_decref(e);
