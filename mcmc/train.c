@@ -175,6 +175,7 @@ typedef struct {
     uint64_t seed; /* differs from the options' after a roll-back */
     hs_training *result;
     double begin, last_report;
+    double silence; /* seconds after which a watcher is told however few steps there were */
     double record[CHECKPOINT_RECORD]; /* of the result and the sums below, in a checkpoint */
     /* sums since the last report, and over curve intervals */
     double report_loss, report_alpha, curve_loss, curve_alpha, tail_loss, tail_alpha;
@@ -269,9 +270,6 @@ static void note(trainer *t, double loss, double alpha)
     }
 }
 
-/* Seconds after which a watcher is told however few steps there were. */
-#define SILENCE 0.5
-
 /* Tells the progress function; false if it wants to stop. */
 static bool report(trainer *t)
 {
@@ -279,7 +277,7 @@ static bool report(trainer *t)
     if (!t->options.progress || t->reported == 0)
         return true;
     const double now = now_seconds();
-    if (t->step % t->options.report_every != 0 && !last && now - t->last_report < SILENCE)
+    if (t->step % t->options.report_every != 0 && !last && now - t->last_report < t->silence)
         return true;
     t->last_report = now;
     const double n = (double)t->reported;
@@ -404,6 +402,7 @@ hs_status hs_train(hs_session *s, const hs_target *target, const hs_proposal *pr
 {
     hs_training unwanted;
     trainer t = { .session = s, .result = result ? result : &unwanted, .begin = now_seconds() };
+    t.silence = options->report_every ? (double)INFINITY : 0.5;
     memset(t.result, 0, sizeof *t.result);
     if (hs_session_status(s) || !check_options(s, target, proposal, options, &t.options))
         return hs_session_status(s);

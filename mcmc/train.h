@@ -50,8 +50,9 @@ typedef struct {
      *  were kept (every 100 steps), with a fresh optimiser, and training goes on with other draws. */
     size_t roll_backs;
 
-    uint64_t report_every; /**< steps between reports; 0: a hundredth of all. There is one at least
-                                every half second */
+    uint64_t
+        report_every; /**< steps between reports; 0: a hundredth of all, and at least every half
+                                second */
     hs_progress_function progress;
     void *context;
 
