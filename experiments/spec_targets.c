@@ -100,11 +100,15 @@ static hs_target *logistic(const spec *p)
         strchr(name, '/') || (strlen(name) > 4 && !strcmp(name + strlen(name) - 4, ".csv"));
     snprintf(file, sizeof file, "%s.csv", name);
     if (!is_path && !hs_find_file("data", file, path)) {
+        /* Some sets may not be shipped: a script beside the others fetches or takes them. */
+        snprintf(file, sizeof file, "get-%s", name);
+        const bool has_script = hs_find_file("data", file, path);
         hs_session_fail(
             p->session, HS_EIO,
-            "there is no data set \"%s\" in the program's data folder; give the path of "
-            "a CSV file of your own as data=FILE.csv, or with --data FILE",
-            name);
+            "there is no data set \"%s\" in the program's data folder; %s%s%sgive the path "
+            "of a CSV file of your own as data=FILE.csv, or with --data FILE",
+            name, has_script ? "data/" : "", has_script ? file : "",
+            has_script ? " says how to get it, or " : "");
         return NULL;
     }
     hs_dataset *data = NULL;
