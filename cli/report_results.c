@@ -43,6 +43,8 @@ static void put_settings(hs_buffer *b, const json_t *result)
     json_t *value;
     json_t *settings = result_settings(result);
     char time[PAGE_TIME];
+    if (text_of(result, "command")[0])
+        hs_buffer_print(b, "Command: `%s`\n\n", text_of(result, "command"));
     hs_buffer_put(b, "Settings: ");
     json_object_foreach(settings, key, value)
     {
