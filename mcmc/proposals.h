@@ -62,7 +62,8 @@ typedef enum {
 
 typedef struct {
     size_t dim;
-    size_t couplings;                      /**< of the NICE flow; 0: no flow, T(z) = z */
+    size_t couplings;                      /**< of the NICE flow, between even and odd
+                                                coordinates; 0: no flow, T(z) = z */
     size_t coupling_width, coupling_depth; /**< 0: width and depth */
     size_t width, depth;                   /**< of the four networks; 0: 16 and 4 */
     hs_activation activation;

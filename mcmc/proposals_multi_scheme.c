@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <hastings/flows/coupling.h>
+#include <hastings/flows/elementary.h>
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/random.h>
 
@@ -170,6 +171,30 @@ static bool check_options(hs_session *s, const hs_multi_scheme_options *o, size_
     return hs_session_status(s) == HS_OK && all_positive(s, "multi-scheme", "sd", o->sd, o->dim);
 }
 
+/* The flow with couplings between even and odd coordinates. With couplings between the first and the second
+ * half, those of an augmented target would be its own coordinates and the auxiliary ones, and its own would be
+ * mixed only by way of the others: on the Heart data, Ab Initio then rests at an acceptance of 0.68 instead of
+ * above 0.8. Before and after: so that couplings that do nothing are the identity. */
+static hs_flow *interleaved(hs_params *ps, hs_flow *nice, size_t dim)
+{
+    if (dim < 3) /* of two coordinates, these are the halves */
+        return nice;
+    size_t *order = hs_alloc_zero(2 * dim, sizeof *order);
+    if (!order) {
+        hs_params_fail(ps, HS_ENOMEM, "out of memory");
+        return nice;
+    }
+    size_t *back = order + dim;
+    for (size_t i = 0; i < dim; i++)
+        order[i] = i % 2 ? i / 2 : dim / 2 + i / 2;
+    for (size_t i = 0; i < dim; i++)
+        back[order[i]] = i;
+    hs_flow *parts[] = { hs_flow_permutation_new(ps, dim, back), nice,
+                         hs_flow_permutation_new(ps, dim, order) };
+    hs_free(order);
+    return hs_flow_compose_new(ps, NULL, parts, 3);
+}
+
 hs_proposal *hs_multi_scheme(hs_session *s, const hs_multi_scheme_options *options)
 {
     static const hs_multi_scheme_options defaults;
@@ -183,15 +208,18 @@ hs_proposal *hs_multi_scheme(hs_session *s, const hs_multi_scheme_options *optio
         return NULL;
     const bool quiet = o->start != HS_AS_NETWORKS;
     if (o->couplings)
-        m->flow = hs_flow_nice_new(
-            ps, &(hs_nice_options){ .name = "flow",
-                                    .dim = o->dim,
-                                    .couplings = o->couplings,
-                                    .width = o->coupling_width ? o->coupling_width : width,
-                                    .depth = o->coupling_depth ? o->coupling_depth : depth,
-                                    .activation = o->activation,
-                                    .init = o->init,
-                                    .zero_output = quiet });
+        m->flow = interleaved(
+            ps,
+            hs_flow_nice_new(
+                ps, &(hs_nice_options){ .name = "flow",
+                                        .dim = o->dim,
+                                        .couplings = o->couplings,
+                                        .width = o->coupling_width ? o->coupling_width : width,
+                                        .depth = o->coupling_depth ? o->coupling_depth : depth,
+                                        .activation = o->activation,
+                                        .init = o->init,
+                                        .zero_output = quiet }),
+            o->dim);
     else
         m->flow = hs_flow_identity_new(ps, o->dim);
     hs_mlp_options net = { .in = o->dim,

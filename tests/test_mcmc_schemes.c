@@ -245,7 +245,7 @@ static void net_in_c(hs_params *ps, const char *net, size_t depth, size_t in, co
     memcpy(out, h, n * sizeof *h);
 }
 
-/* Three coordinates, halves of 1 and 2: coupling 0 moves the second half, 1 the first, 2 the second. */
+/* Three coordinates, of which one is odd: coupling 0 moves the even ones, 1 the odd one, 2 the even ones. */
 static void flow_in_c(hs_params *ps, double *z, int sign)
 {
     for (int k = 0; k < 3; k++) {
@@ -253,13 +253,15 @@ static void flow_in_c(hs_params *ps, double *z, int sign)
         char net[32];
         double move[2];
         snprintf(net, sizeof net, "flow.%d", i);
-        const bool first = i == 1;
-        net_in_c(ps, net, 2, first ? 2 : 1, first ? z + 1 : z, move);
-        if (first)
+        const double even[2] = { z[0], z[2] };
+        if (i == 1) {
+            net_in_c(ps, net, 2, 2, even, move);
+            z[1] += sign * move[0];
+        } else {
+            net_in_c(ps, net, 2, 1, z + 1, move);
             z[0] += sign * move[0];
-        else
-            for (int j = 0; j < 2; j++)
-                z[1 + j] += sign * move[j];
+            z[2] += sign * move[1];
+        }
     }
 }
 
