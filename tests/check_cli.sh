@@ -84,11 +84,11 @@ says out "^Use "
 set -- chosen/*.json
 [ -e "$1" ] || complain "select saved nothing"
 
-# ---- A run, stopped and resumed
+# ---- A run, stopped and resumed: one of some seconds, which is stopped in its first tenth
 
 cat >own.json <<'END'
 { "name": "own", "title": "A test", "columns": ["acceptance", "msjd"],
-  "settings": { "steps": 60000, "starts": 1, "proposals": 20, "chains": 2, "draws": 100 },
+  "settings": { "steps": 1000000, "starts": 1, "proposals": 20, "chains": 2, "draws": 100 },
   "cases": [ { "name": "plane", "target": "gaussian,dim=2", "proposal": "random-walk" } ],
   "rows": [ { "name": "MSJD", "objective": "msjd" } ] }
 END
@@ -98,7 +98,7 @@ pid=$!
 while kill -0 $pid 2>/dev/null && ! grep -q begins err; do
     sleep 0.05
 done
-sleep 0.2
+sleep 0.1
 kill -TERM $pid
 wait $pid
 code=$?
