@@ -173,8 +173,8 @@ static bool check_options(hs_session *s, const hs_multi_scheme_options *o, size_
 
 /* The flow with couplings between even and odd coordinates. With couplings between the first and the second
  * half, those of an augmented target would be its own coordinates and the auxiliary ones, and its own would be
- * mixed only by way of the others: on the Heart data, Ab Initio then rests at an acceptance of 0.68 instead of
- * above 0.8. Before and after: so that couplings that do nothing are the identity. */
+ * mixed only by way of the others, which trains worse: docs/results.md, Heart. Permuted before and after, so that
+ * couplings that do nothing are the identity. */
 static hs_flow *interleaved(hs_params *ps, hs_flow *nice, size_t dim)
 {
     if (dim < 3) /* of two coordinates, these are the halves */
