@@ -1,8 +1,6 @@
 /* Tables and reports of a run that looks real, of runs with hostile names, and of damaged ones. */
 #include <dirent.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +8,7 @@
 #include <hastings/cli/table.h>
 
 #include "check_report.h"
+#include "full_disk.h"
 #include "hs_check.h"
 #include "scarce_memory.h"
 
@@ -466,15 +465,11 @@ START_TEST(full_disk)
     fixture_run(folder, &(fixture){ .cases = 1, .no_files = true });
     write_report();
     char *before = read_text("report.html");
-    struct rlimit limit;
     hs_message message;
-    signal(SIGXFSZ, SIG_IGN);
-    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    limit.rlim_cur = 20000;
-    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    ck_assert_int_eq(hs_report_write(folder, &message), HS_EIO);
-    limit.rlim_cur = limit.rlim_max;
-    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    fill_disk_after(20000);
+    const hs_status status = hs_report_write(folder, &message);
+    empty_disk();
+    ck_assert_int_eq(status, HS_EIO);
     ck_assert_has(message.text, "File too large");
     char *after = read_text("report.html"); /* the old one */
     ck_assert_str_eq(before, after);

@@ -2,12 +2,10 @@
 #include <dirent.h>
 #include <netcdf.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,6 +14,7 @@
 #include <hastings/mcmc/netcdf.h>
 #include <hastings/mcmc/netcdf_internal.h>
 
+#include "full_disk.h"
 #include "hs_check.h"
 #include "scarce_memory.h"
 
@@ -466,25 +465,16 @@ START_TEST(damaged_files)
 }
 END_TEST
 
-/* The disk is full after so many bytes. */
-static void limit_files(rlim_t bytes)
-{
-    signal(SIGXFSZ, SIG_IGN);
-    struct rlimit limit;
-    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    limit.rlim_cur = bytes ? bytes : limit.rlim_max;
-    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
 START_TEST(full_disk)
 {
     hs_message message;
     hs_chains *small = new_chains(1, 4, 1, 0), *large = new_chains(4, 5000, 3, HS_KEEP_ALL);
     save(small, NULL);
-    limit_files(300000);
-    ck_assert_int_eq(hs_chains_save_netcdf(large, NULL, path, &message), HS_EIO);
+    fill_disk_after(300000);
+    const hs_status status = hs_chains_save_netcdf(large, NULL, path, &message);
+    empty_disk();
+    ck_assert_int_eq(status, HS_EIO);
     ck_assert_ptr_nonnull(strstr(message.text, "cannot write it: File too large"));
-    limit_files(0);
     hs_chains *c = load(NULL, NULL); /* the old file stays */
     assert_same(small, c);
     hs_chains_free(c);

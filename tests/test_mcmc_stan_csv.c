@@ -2,11 +2,9 @@
  * and files of any kind. */
 #include <dirent.h>
 #include <locale.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +12,7 @@
 #include <hastings/mcmc/netcdf.h>
 #include <hastings/mcmc/stan_csv.h>
 
+#include "full_disk.h"
 #include "hs_check.h"
 #include "scarce_memory.h"
 
@@ -476,25 +475,16 @@ START_TEST(wrong_arguments)
 }
 END_TEST
 
-/* The disk is full after so many bytes. */
-static void limit_files(rlim_t bytes)
-{
-    signal(SIGXFSZ, SIG_IGN);
-    struct rlimit limit;
-    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    limit.rlim_cur = bytes ? bytes : limit.rlim_max;
-    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
 START_TEST(full_disk)
 {
     hs_message message;
     hs_chains *small = new_chains(1, 4, 3, 0), *large = new_chains(1, 5000, 3, 0);
     save(small, NULL);
-    limit_files(100000);
-    ck_assert_int_eq(hs_chains_save_stan_csv(large, NULL, stem, &message), HS_EIO);
+    fill_disk_after(100000);
+    const hs_status status = hs_chains_save_stan_csv(large, NULL, stem, &message);
+    empty_disk();
+    ck_assert_int_eq(status, HS_EIO);
     ck_assert_ptr_nonnull(strstr(message.text, "cannot write it: File too large"));
-    limit_files(0);
     hs_chains *c = load(1, NULL); /* the old file stays */
     assert_same(small, c);
     hs_chains_free(c);
