@@ -6,13 +6,18 @@
 #include <hastings/tensor/vector_math.h>
 
 /* Compensated summation (Kahan 1965): long sums of log densities are subtracted from each other,
- * and plain f32 sums over 10000 coordinates would leave an error of 0.1 in log alpha. */
-static void add_compensated(size_t n, void *sum_, void *error_, const void *v_)
+ * and plain f32 sums over 10000 coordinates would leave an error of 0.1 in log alpha. The few rows of
+ * a call are added up plainly first: their sum is short, and the compensation would take most of the
+ * time. */
+static void add_compensated(size_t n, size_t rows, void *sum_, void *error_, const void *v_)
 {
     real *const sum = sum_, *const error = error_;
-    const real *const v = v_;
     for (size_t i = 0; i < n; i += LANES) {
-        const vec s = v_loadu(sum + i), y = v_loadu(v + i) - v_loadu(error + i), t = s + y;
+        const real *v = (const real *)v_ + i;
+        vec some[2] = { v_loadu(v), { 0 } };
+        for (size_t r = 1; r < rows; r++)
+            some[r % 2] += v_loadu(v + r * n);
+        const vec s = v_loadu(sum + i), y = (some[0] + some[1]) - v_loadu(error + i), t = s + y;
         /* An infinite sum stays infinite; its error would be NaN. */
         const vec e = (t - s) - y;
         v_storeu(error + i, v_keep(e - e == 0, e));
@@ -28,20 +33,22 @@ static void add(size_t n, void *sum_, const void *v_)
         sum[i] += v[i];
 }
 
-static double sum(size_t n, const void *v_)
+static double sum(size_t n, size_t rows, size_t stride, const void *v_)
 {
-    const real *const v = v_;
+    const size_t whole = n / LANES * LANES;
     vec s[4] = { { 0 }, { 0 }, { 0 }, { 0 } };
-    size_t i = 0;
-    for (; i + 4 * LANES <= n; i += 4 * LANES)
-        for (size_t k = 0; k < 4; k++)
-            s[k] += v_loadu(v + i + k * LANES);
-    for (; i + LANES <= n; i += LANES)
-        s[0] += v_loadu(v + i);
-    double total = (double)v_sum((s[0] + s[1]) + (s[2] + s[3]));
-    for (; i < n; i++)
-        total += (double)v[i];
-    return total;
+    for (size_t r = 0; r < rows; r++) {
+        const real *const v = (const real *)v_ + r * stride;
+        size_t i = 0;
+        for (; i + 4 * LANES <= whole; i += 4 * LANES)
+            for (size_t k = 0; k < 4; k++)
+                s[k] += v_loadu(v + i + k * LANES);
+        for (; i < whole; i += LANES)
+            s[i / LANES % 4] += v_loadu(v + i);
+        if (i < n) /* rows are readable up to whole vectors */
+            s[i / LANES % 4] += v_keep(v_first(n - i), v_loadu(v + i));
+    }
+    return (double)v_sum((s[0] + s[1]) + (s[2] + s[3]));
 }
 
 static void sum_lanes(size_t features, size_t lanes, const void *v_, size_t stride, void *out_,
@@ -78,9 +85,9 @@ static void expand(size_t first, size_t n, void *out_, const void *v_, size_t re
     size_t source = first / repeat, until = (source + 1) * repeat - first;
     for (size_t i = 0; i < n;) {
         const size_t end = until < n ? until : n;
+        const real value = v[source++]; /* out may be v, for all that the compiler knows */
         for (; i < end; i++)
-            out[i] = v[source];
-        source++;
+            out[i] = value;
         until += repeat;
     }
 }

@@ -83,7 +83,12 @@ typedef struct run_state run_state;
 enum { MAX_GROUP = 32, MAX_OPERANDS = 2 * MAX_GROUP + 1, MAX_STEPS = MAX_GROUP + 1 };
 
 /* An operand of an elementwise program. */
-typedef enum { OPERAND_VECTOR, OPERAND_SCALAR, OPERAND_EXPAND } operand_mode;
+typedef enum {
+    OPERAND_VECTOR, /* a number for each place of the inner dimension */
+    OPERAND_SCALAR, /* one number for all of a block */
+    OPERAND_EXPAND, /* one for each start point, repeated over its lanes */
+    OPERAND_ROWS,   /* one for each row of a tile */
+} operand_mode;
 enum { LOOP_DIMS = HS_MAX_RANK };
 
 typedef struct {
@@ -103,7 +108,8 @@ typedef struct {
 
 /* A group of elementwise nodes, run over blocks small enough for the first-level cache; and what
  * is done with the result. The loops: over kept dimensions, blocks of the inner dimension (unless
- * that one is summed), summed dimensions, and the program. */
+ * that one is summed), summed dimensions, and the program. Where the inner dimension is short, a
+ * block is a tile: several rows, which are places of the innermost of the other loops. */
 typedef struct {
     int dims[2]; /* number of kept and of summed outer dimensions */
     size_t length[2][LOOP_DIMS];
@@ -112,6 +118,7 @@ typedef struct {
     hs_extent lanes_extent; /* of the iteration, if inner_lanes */
     bool inner_summed;
     bool inner_starts;            /* sums the lanes of each start point apart */
+    size_t tile;                  /* rows of a tile; 1: none */
     size_t out_stride[LOOP_DIMS]; /* kept dimensions */
     int operands, steps, registers;
     program_operand *operand;

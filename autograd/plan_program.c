@@ -182,6 +182,33 @@ static void collect_steps(maker *m, int32_t root)
     }
 }
 
+/* Which loop the rows of a tile belong to: summed dimensions are inside of kept ones. */
+static int tile_kind(const program *p)
+{
+    return p->dims[1] ? 1 : 0;
+}
+
+/* Distance in elements between an operand's numbers for neighbouring rows of a tile. */
+static size_t row_stride(const program *p, const program_operand *operand)
+{
+    const int kind = tile_kind(p);
+    return operand->stride[kind][p->dims[kind] - 1];
+}
+
+/* The more rows in a tile, the less it costs to walk through the program; but they must fit into a
+ * block, and fill whole vectors. */
+static void set_tile(const hs_plan *plan, program *p, program_operand *operand, int operands)
+{
+    const size_t block = BLOCK_BYTES / plan->element;
+    p->tile = 1;
+    if (p->dims[tile_kind(p)] == 0 || p->inner % plan->elementwise->lanes || 2 * p->inner > block)
+        return;
+    p->tile = block / p->inner;
+    for (int k = 0; k < operands; k++)
+        if (operand[k].mode == OPERAND_SCALAR && row_stride(p, &operand[k]))
+            operand[k].mode = OPERAND_ROWS;
+}
+
 /* Copies what was collected into the plan. */
 static program *keep_program(maker *m, const plan_node *root, int result)
 {
@@ -218,6 +245,7 @@ static program *keep_program(maker *m, const plan_node *root, int result)
         for (int k = 0; k < m->operands; k++)
             operand[k].stride[kind][at] = nest->stride[k][d];
     }
+    set_tile(plan, p, operand, m->operands);
     /* A sum needs its value in a vector. */
     if (result < 0 && operand[-1 - result].mode != OPERAND_VECTOR) {
         m->step[m->steps] = (program_step){ .op = OP_copy, .source = { result, 0, 0 } };
@@ -381,13 +409,53 @@ static const char *run_block(runner *r, size_t first, size_t n, char *out)
     return r->joined;
 }
 
-/* Advances a mixed-radix counter; false after the last. */
-static bool next_index(int dims, const size_t *length, size_t *index)
+/* Computes `rows` rows, of all of the inner dimension each, one after the other. */
+static const char *run_tile(runner *r, size_t rows, char *out)
 {
-    for (int d = dims - 1; d >= 0; d--) {
-        if (++index[d] < length[d])
+    const program *p = r->p;
+    const hs_plan *plan = r->plan;
+    const size_t element = plan->element, n = p->inner;
+    const char *at[MAX_OPERANDS];
+    for (int k = 0; k < p->operands; k++) {
+        const program_operand *operand = &p->operand[k];
+        const size_t stride = row_stride(p, operand);
+        at[k] = r->now[k];
+        if (operand->mode == OPERAND_SCALAR || (operand->mode == OPERAND_VECTOR && stride == n))
+            continue;
+        char *wide = r->expanded + (size_t)k * BLOCK_BYTES;
+        for (size_t row = 0; row < rows; row++) {
+            char *to = wide + row * n * element;
+            const char *from = r->now[k] + row * stride * element;
+            if (operand->mode == OPERAND_VECTOR)
+                memcpy(to, from, n * element);
+            else
+                plan->batch->expand(0, n, to, from,
+                                    operand->mode == OPERAND_ROWS ? n : operand->repeat);
+        }
+        at[k] = wide;
+    }
+    return run_steps(r, rows * n, at, 0, out);
+}
+
+/* Rows of the tile at an index of the loop that it belongs to. */
+static size_t rows_at(const program *p, int kind, const size_t *index)
+{
+    if (p->tile == 1 || kind != tile_kind(p))
+        return 1;
+    const int last = p->dims[kind] - 1;
+    const size_t left = p->length[kind][last] - index[last];
+    return left < p->tile ? left : p->tile;
+}
+
+/* Advances the indices of a loop, a mixed-radix counter, by a number of rows; false after the last. */
+static bool next_index(const program *p, int kind, size_t rows, size_t *index)
+{
+    for (int d = p->dims[kind] - 1; d >= 0; d--) {
+        index[d] += rows;
+        if (index[d] < p->length[kind][d])
             return true;
         index[d] = 0;
+        rows = 1;
     }
     return false;
 }
@@ -406,7 +474,7 @@ static void seek(runner *r, const size_t *kept, const size_t *summed)
 }
 
 /* The inner dimension is kept: block by block, sums what there is to sum, and stores. */
-static void run_kept(runner *r, const size_t *kept, char *out, bool add)
+static void run_kept(runner *r, const size_t *kept, size_t rows, char *out, bool add)
 {
     const program *p = r->p;
     const batch_kernels *batch = r->plan->batch;
@@ -419,20 +487,30 @@ static void run_kept(runner *r, const size_t *kept, char *out, bool add)
         const size_t n = p->inner - first < block ? p->inner - first : block;
         char *to = out + first * element;
         if (!p->dims[1]) {
-            const char *result = run_block(r, first, n, add || p->steps == 0 ? NULL : to);
-            if (add)
-                batch->add(n, to, result);
-            else if (p->steps == 0)
-                memcpy(to, result, n * element);
+            const size_t row_out = p->dims[0] ? p->out_stride[p->dims[0] - 1] : 0;
+            const bool direct = !add && p->steps && (rows == 1 || row_out == n);
+            const char *result = p->tile > 1 ? run_tile(r, rows, direct ? to : NULL)
+                                             : run_block(r, first, n, direct ? to : NULL);
+            for (size_t row = 0; !direct && row < rows; row++) {
+                char *row_to = to + row * row_out * element;
+                if (add)
+                    batch->add(n, row_to, result + row * n * element);
+                else
+                    memcpy(row_to, result + row * n * element, n * element);
+            }
             continue;
         }
         const size_t padded = (n + lanes - 1) / lanes * lanes;
         memset(r->sum, 0, padded * element);
         memset(r->error, 0, padded * element);
+        size_t tile;
         do {
             seek(r, kept, summed);
-            batch->add_compensated(padded, r->sum, r->error, run_block(r, first, n, NULL));
-        } while (next_index(p->dims[1], p->length[1], summed));
+            tile = rows_at(p, 1, summed);
+            batch->add_compensated(padded, tile, r->sum, r->error,
+                                   p->tile > 1 ? run_tile(r, tile, NULL)
+                                               : run_block(r, first, n, NULL));
+        } while (next_index(p, 1, tile, summed));
         if (add)
             batch->add(n, to, r->sum);
         else
@@ -440,37 +518,75 @@ static void run_kept(runner *r, const size_t *kept, char *out, bool add)
     }
 }
 
-/* The inner dimension is summed, up to its true length. */
-static void run_summed(runner *r, const size_t *kept, char *out, size_t length, bool add)
+/* The inner dimension is summed, up to its true length; for each of `rows` rows that are kept. */
+static void run_summed(runner *r, const size_t *kept, size_t rows, char *out, size_t length,
+                       bool add)
 {
     const program *p = r->p;
-    const batch_kernels *batch = r->plan->batch;
-    const size_t block = BLOCK_BYTES / r->plan->element;
+    const hs_plan *plan = r->plan;
+    const batch_kernels *batch = plan->batch;
+    const size_t block = BLOCK_BYTES / plan->element;
     size_t summed[LOOP_DIMS] = { 0 };
+    if (p->tile > 1 && !p->dims[1]) {
+        seek(r, kept, summed);
+        const char *result = run_tile(r, rows, NULL);
+        const size_t row_out = p->out_stride[p->dims[0] - 1];
+        for (size_t row = 0; row < rows; row++) {
+            const double total = batch->sum(length, 1, 0, result + row * p->inner * plan->element);
+            batch->put(out, row * row_out, total + (add ? batch->get(out, row * row_out) : 0));
+        }
+        return;
+    }
     double total = add ? batch->get(out, 0) : 0;
+    size_t tile;
     do {
         seek(r, kept, summed);
+        tile = rows_at(p, 1, summed);
+        if (p->tile > 1) {
+            total += batch->sum(length, tile, p->inner, run_tile(r, tile, NULL));
+            continue;
+        }
         for (size_t first = 0; first < length; first += block) {
             const size_t left = p->inner - first, n = left < block ? left : block;
             const char *result = run_block(r, first, n, NULL);
-            total += batch->sum(length - first < n ? length - first : n, result);
+            total += batch->sum(length - first < n ? length - first : n, 1, 0, result);
         }
-    } while (next_index(p->dims[1], p->length[1], summed));
+    } while (next_index(p, 1, tile, summed));
     batch->put(out, 0, total);
 }
 
 /* Lanes are summed for each start point apart: `repeat` lanes each. */
-static void run_starts(runner *r, const size_t *kept, char *out, size_t length, double *totals)
+static void run_starts(runner *r, const size_t *kept, size_t rows, char *out, size_t length,
+                       double *totals)
 {
     const program *p = r->p;
     const batch_kernels *batch = r->plan->batch;
     const size_t element = r->plan->element, block = BLOCK_BYTES / element;
     const size_t repeat = r->plan->rows_per_start, starts = length / repeat;
     size_t summed[LOOP_DIMS] = { 0 };
+    if (p->tile > 1 && !p->dims[1]) {
+        seek(r, kept, summed);
+        const char *result = run_tile(r, rows, NULL);
+        const size_t row_out = p->out_stride[p->dims[0] - 1];
+        for (size_t row = 0; row < rows; row++)
+            for (size_t i = 0; i < starts; i++)
+                batch->put(
+                    out, row * row_out + i,
+                    batch->sum(repeat, 1, 0, result + (row * p->inner + i * repeat) * element));
+        return;
+    }
     for (size_t i = 0; i < starts; i++)
         totals[i] = 0;
+    size_t tile;
     do {
         seek(r, kept, summed);
+        tile = rows_at(p, 1, summed);
+        if (p->tile > 1) {
+            const char *result = run_tile(r, tile, NULL);
+            for (size_t i = 0; i < starts; i++)
+                totals[i] += batch->sum(repeat, tile, p->inner, result + i * repeat * element);
+            continue;
+        }
         for (size_t first = 0; first < length; first += block) {
             const size_t left = p->inner - first, n = left < block ? left : block;
             const char *result = run_block(r, first, n, NULL);
@@ -478,11 +594,11 @@ static void run_starts(runner *r, const size_t *kept, char *out, size_t length, 
             for (size_t lane = first; lane < end;) {
                 const size_t start = lane / repeat, until = (start + 1) * repeat;
                 const size_t stop = until < end ? until : end;
-                totals[start] += batch->sum(stop - lane, result + (lane - first) * element);
+                totals[start] += batch->sum(stop - lane, 1, 0, result + (lane - first) * element);
                 lane = stop;
             }
         }
-    } while (next_index(p->dims[1], p->length[1], summed));
+    } while (next_index(p, 1, tile, summed));
     for (size_t i = 0; i < starts; i++)
         batch->put(out, i, totals[i]);
 }
@@ -505,18 +621,19 @@ void program_run(const plan_step *step, run_state *state)
     char *const out = resolve(state, step->out);
     const bool add = step->out.kind == IN_SUM && !(step->first_in_sum && state->first_shard);
     const size_t length = p->inner_lanes ? state->lanes[p->lanes_extent] : p->inner;
-    size_t kept[LOOP_DIMS] = { 0 };
+    size_t kept[LOOP_DIMS] = { 0 }, rows;
     do {
         size_t offset = 0;
         for (int d = 0; d < p->dims[0]; d++)
             offset += kept[d] * p->out_stride[d];
         char *to = out + offset * plan->element;
+        rows = rows_at(p, 0, kept);
         if (p->inner_starts)
-            run_starts(&r, kept, to, length,
+            run_starts(&r, kept, rows, to, length,
                        (double *)(void *)(r.tails + (size_t)p->operands * HS_ALIGN));
         else if (p->inner_summed)
-            run_summed(&r, kept, to, length, add);
+            run_summed(&r, kept, rows, to, length, add);
         else
-            run_kept(&r, kept, to, add);
-    } while (next_index(p->dims[0], p->length[0], kept));
+            run_kept(&r, kept, rows, to, add);
+    } while (next_index(p, 0, rows, kept));
 }

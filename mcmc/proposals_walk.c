@@ -74,7 +74,7 @@ static hs_var walk_log_density(void *self, hs_var y, hs_var x)
     const walk *w = self;
     const char *at = "random walk";
     hs_var step = step_of(w, x.tape, 1, at);
-    return hs_sub(hs_log_normal(hs_div(hs_sub(y, x), step)), log_volume(step, w->dim, at));
+    return hs_sub(hs_log_normal(hs_mul(hs_sub(y, x), hs_recip(step))), log_volume(step, w->dim, at));
 }
 
 static void mala_moments(const walk *w, hs_var x, hs_var *mean, hs_var *sd, const char *at)
@@ -106,7 +106,7 @@ static hs_var mala_log_density(void *self, hs_var y, hs_var x)
     const char *at = "MALA";
     hs_var mean, sd;
     mala_moments(w, x, &mean, &sd, at);
-    return hs_sub(hs_log_normal(hs_div(hs_sub(y, mean), sd)), log_volume(sd, w->dim, at));
+    return hs_sub(hs_log_normal(hs_mul(hs_sub(y, mean), hs_recip(sd))), log_volume(sd, w->dim, at));
 }
 
 /* Checks and keeps what both have in common; NULL after failing the session. */

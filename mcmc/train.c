@@ -104,8 +104,8 @@ bool batch_open(batch *b, hs_session *s, const hs_target *target, const hs_propo
                                    .threads = hs_session_threads(s),
                                    .trace = trace };
     hs_params *ps = hs_proposal_params(proposal);
-    const hs_var more[] = { b->alpha, b->jump }, all[] = { b->loss, b->alpha, b->jump };
-    hs_status status = gradients && ps ? hs_params_plan(&b->plan, b->loss, ps, more, 2, &plan)
+    const hs_var all[] = { b->loss, b->alpha, b->jump }; /* the jump is for evaluations alone */
+    hs_status status = gradients && ps ? hs_params_plan(&b->plan, b->loss, ps, &b->alpha, 1, &plan)
                                        : hs_plan_new(&b->plan, all, 3, &plan);
     if (!status && options->points) {
         b->starts = hs_alloc_zero(options->starts * b->dim, sizeof(double));
