@@ -1,6 +1,7 @@
 /* Plans: making them from their passes, and running them. */
 #include "plan_internal.h"
 
+#include <hastings/tensor/cpu.h>
 #include <hastings/tensor/threads.h>
 
 #include <math.h>
@@ -274,6 +275,7 @@ static void run_bin(int bin, void *context)
 {
     const run_request *request = context;
     hs_plan *plan = request->plan;
+    const unsigned denormals = hs_flush_denormals();
     const size_t worker = plan->bins > 1 ? (size_t)hs_thread_index() : 0;
     run_state state = { .plan = plan, .run = request->run, .threads = request->threads };
     state.workspace = plan->workspace + worker * plan->workspace_bytes;
@@ -294,6 +296,7 @@ static void run_bin(int bin, void *context)
         run_stage(plan, STAGE_SHARD, &state);
         state.first_shard = false;
     }
+    hs_restore_denormals(denormals);
 }
 
 enum { TOTAL_BLOCK = 16384 }; /* numbers added up by one thread at a time */
@@ -350,6 +353,7 @@ hs_status hs_plan_run(hs_plan *plan, const hs_run *run)
     state.first_shard = true;
     if (plan->trace)
         inspect_others(plan, &state, false);
+    const unsigned denormals = hs_flush_denormals();
     run_stage(plan, STAGE_BEFORE, &state);
     if (plan->steps[STAGE_SHARD]) {
         /* A traced run looks at shards in order, so that the first bad row is the first. */
@@ -363,6 +367,7 @@ hs_status hs_plan_run(hs_plan *plan, const hs_run *run)
     if (plan->trace)
         inspect_others(plan, &state, true);
     run_stage(plan, STAGE_AFTER, &state);
+    hs_restore_denormals(denormals);
     copy_outputs(plan, &state);
     return HS_OK;
 }

@@ -14,22 +14,9 @@ static void keep_standard_streams(void)
             exit(HS_EXIT_FAILURE);
 }
 
-/* Threads of libgomp that wait for others spin by default, which on a busy machine was measured to make
- * training seven times slower than a short spin and then sleep. The library reads the environment before
- * main() begins, so the program sets it and starts itself again, once. Where that does not work it is
- * slower, and nothing else. */
-static void wait_without_spinning(char **argv)
-{
-    if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY"))
-        return;
-    if (setenv("GOMP_SPINCOUNT", "2000", 1) == 0)
-        execv("/proc/self/exe", argv);
-}
-
 int main(int argc, char **argv)
 {
     keep_standard_streams();
-    wait_without_spinning(argv);
     /* Writing to a pipe that nobody reads any more fails, instead of ending a run that is to be saved. */
     signal(SIGPIPE, SIG_IGN);
     return hs_cli(argc, argv);

@@ -1,6 +1,7 @@
 /* Proposals with a discrete choice, whose ways of moving are enumerated. */
 #include <hastings/mcmc/proposals.h>
 #include <hastings/mcmc/parts_internal.h>
+#include <hastings/mcmc/targets_internal.h>
 
 #include <math.h>
 
@@ -11,53 +12,85 @@
 
 /* ---- Gaussians with weights that depend on the position ------------------------------------- */
 
-enum { FULL_DIM = 16 }; /* correlations are solved for coordinate by coordinate on the tape */
+enum { FULL_DIM = 16 }; /* most coordinates that can be correlated */
 
 typedef struct {
     size_t dim, components;
     bool full;
     hs_mlp weights;
     hs_param mean[HS_MAX_WAYS], log_sd[HS_MAX_WAYS], shear[HS_MAX_WAYS];
+    target_array identity, below; /* [dim][dim]: ones on the diagonal, and below it */
 } position_mixture;
 
-/* Component k is N(mean, D L (D L)^T): D the diagonal of sds, L lower triangular with ones on its
- * diagonal; row i of L left of the diagonal is row i of `shear`. */
-static hs_var component_draw(const position_mixture *m, size_t k, hs_var n)
+/* All components at once, on one tape. Component k is N(mean, D L (D L)^T): D the diagonal of sds, L lower
+ * triangular with ones on its diagonal; row i of L left of the diagonal is row i of `shear`. */
+typedef struct {
+    hs_var mean; /* [components dim] */
+    hs_var
+        spread; /* D L of all, [components dim][dim]; of a diagonal one the sds, [components dim] */
+    hs_var whiten; /* L^-1 D^-1 in the same way */
+    hs_var centre; /* whiten times mean, if full */
+    hs_var volume; /* [components]: log of the normal density's divisor */
+} stacked;
+
+/* (I + S)^-1 = (I - S)(I + S^2)(I + S^4) ..., of a strictly lower triangular S, of which power dim is 0. */
+static hs_var inverse_of_unit_lower(hs_var identity, hs_var s, size_t dim)
 {
-    hs_var e = n;
-    if (m->full) {
-        hs_var rows[FULL_DIM], shear = hs_param_var(n.tape, m->shear[k]);
-        for (size_t i = 0; i < m->dim; i++) {
-            rows[i] = hs_slice(n, 0, i, i + 1);
-            for (size_t j = 0; j < i; j++) {
-                hs_var l = hs_slice(hs_reshape(shear, hs_dims(m->dim * m->dim)), 0, i * m->dim + j,
-                                    i * m->dim + j + 1);
-                rows[i] = hs_add(rows[i], hs_mul(l, hs_slice(n, 0, j, j + 1)));
-            }
-        }
-        e = hs_concat(rows, m->dim, 0);
+    hs_var power = hs_neg(s), inverse = hs_add(identity, power);
+    for (size_t covered = 2; covered < dim; covered *= 2) {
+        power = hs_matmul(power, power);
+        inverse = hs_matmul(inverse, hs_add(identity, power));
     }
-    return hs_add(hs_param_var(n.tape, m->mean[k]),
-                  hs_mul(hs_exp(hs_param_var(n.tape, m->log_sd[k])), e));
+    return inverse;
 }
 
-static hs_var component_log_density(const position_mixture *m, size_t k, hs_var y)
+static stacked stack(const position_mixture *m, hs_tape *tape)
 {
-    hs_var log_sd = hs_param_var(y.tape, m->log_sd[k]);
-    hs_var e = hs_mul(hs_sub(y, hs_param_var(y.tape, m->mean[k])), hs_exp(hs_neg(log_sd)));
-    if (m->full) { /* solve L n = e */
-        hs_var rows[FULL_DIM], shear = hs_param_var(y.tape, m->shear[k]);
-        for (size_t i = 0; i < m->dim; i++) {
-            rows[i] = hs_slice(e, 0, i, i + 1);
-            for (size_t j = 0; j < i; j++) {
-                hs_var l = hs_slice(hs_reshape(shear, hs_dims(m->dim * m->dim)), 0, i * m->dim + j,
-                                    i * m->dim + j + 1);
-                rows[i] = hs_sub(rows[i], hs_mul(l, rows[j]));
-            }
-        }
-        e = hs_concat(rows, m->dim, 0);
+    const size_t d = m->dim, n = m->components;
+    hs_var mean[HS_MAX_WAYS], log_sd[HS_MAX_WAYS];
+    hs_var spread[HS_MAX_WAYS], whiten[HS_MAX_WAYS], centre[HS_MAX_WAYS];
+    for (size_t k = 0; k < n; k++) {
+        mean[k] = hs_param_var(tape, m->mean[k]);
+        log_sd[k] = hs_param_var(tape, m->log_sd[k]);
+        if (!m->full)
+            continue;
+        hs_var identity = target_array_at(&m->identity, tape, HS_HERE);
+        hs_var s =
+            hs_mul(target_array_at(&m->below, tape, HS_HERE), hs_param_var(tape, m->shear[k]));
+        spread[k] = hs_mul(hs_reshape(hs_exp(log_sd[k]), hs_dims(d, 1)), hs_add(identity, s));
+        whiten[k] = hs_mul(inverse_of_unit_lower(identity, s, d), hs_exp(hs_neg(log_sd[k])));
+        centre[k] = hs_matmul(whiten[k], mean[k]);
     }
-    return hs_sub(hs_log_normal(e), hs_sum_last(log_sd));
+    hs_var sizes = hs_concat(log_sd, n, 0);
+    const bool full = m->full;
+    return (stacked){
+        .mean = hs_concat(mean, n, 0),
+        .spread = full ? hs_concat(spread, n, 0) : hs_exp(sizes),
+        .whiten = full ? hs_concat(whiten, n, 0) : hs_exp(hs_neg(sizes)),
+        .centre = full ? hs_concat(centre, n, 0) : sizes,
+        .volume =
+            hs_shift(hs_sum_last(hs_reshape(sizes, hs_dims(n, d))), 0.5 * log_2pi * (double)d),
+    };
+}
+
+/* What each component makes of the noise, [components dim]. */
+static hs_var draw_all(const position_mixture *m, const stacked *all, hs_var n)
+{
+    if (m->full)
+        return hs_add(hs_matmul(all->spread, n), all->mean);
+    const hs_shape table = hs_dims(m->components, m->dim);
+    hs_var spread = hs_reshape(all->spread, table), mean = hs_reshape(all->mean, table);
+    return hs_reshape(hs_add(mean, hs_mul(spread, n)), hs_dims(m->components * m->dim));
+}
+
+/* The log density of each component at y, [components]. */
+static hs_var log_densities(const position_mixture *m, const stacked *all, hs_var y)
+{
+    const hs_shape table = hs_dims(m->components, m->dim);
+    hs_var z =
+        m->full ? hs_reshape(hs_sub(hs_matmul(all->whiten, y), all->centre), table)
+                : hs_mul(hs_sub(y, hs_reshape(all->mean, table)), hs_reshape(all->whiten, table));
+    return hs_sub(hs_scale(hs_sum_last(hs_square(z)), -0.5), all->volume);
 }
 
 static hs_var log_weights(const position_mixture *m, hs_var x)
@@ -65,28 +98,34 @@ static hs_var log_weights(const position_mixture *m, hs_var x)
     return hs_log_softmax(hs_mlp_apply(&m->weights, x), 0);
 }
 
-/* log of the sum over components of weight(x) N(y). */
-static hs_var mixture_density(const position_mixture *m, hs_var log_weight, hs_var y)
-{
-    hs_var parts[HS_MAX_WAYS];
-    for (size_t k = 0; k < m->components; k++)
-        parts[k] = hs_reshape(component_log_density(m, k, y), hs_dims(1));
-    return hs_logsumexp(hs_add(log_weight, hs_concat(parts, m->components, 0)), 0);
-}
-
 static void position_moves(void *self, hs_var x, hs_var n, hs_move *moves)
 {
     const position_mixture *m = self;
-    hs_var at_x = log_weights(m, x);
+    const stacked all = stack(m, x.tape);
+    hs_var weights_x = log_weights(m, x), densities_x = log_densities(m, &all, x);
+    hs_var draws = draw_all(m, &all, n);
     for (size_t k = 0; k < m->components; k++) {
-        hs_var y = component_draw(m, k, n);
+        hs_var y = hs_slice(draws, 0, k * m->dim, (k + 1) * m->dim);
         moves[k] = (hs_move){
             .y = y,
-            .log_g_fwd = mixture_density(m, at_x, y),
-            .log_g_rev = mixture_density(m, log_weights(m, y), x),
-            .weight = hs_exp(hs_reshape(hs_slice(at_x, 0, k, k + 1), hs_scalar_shape())),
+            .log_g_fwd = hs_logsumexp(hs_add(weights_x, log_densities(m, &all, y)), 0),
+            .log_g_rev = hs_logsumexp(hs_add(log_weights(m, y), densities_x), 0),
+            .weight = hs_exp(hs_reshape(hs_slice(weights_x, 0, k, k + 1), hs_scalar_shape())),
         };
     }
+}
+
+/* The arrays that triangular factors are made with; false after failing the session. */
+static bool make_triangles(hs_session *s, position_mixture *m)
+{
+    const hs_shape square = hs_dims(m->dim, m->dim);
+    double *identity = target_array_new(s, &m->identity, "identity", square);
+    double *below = target_array_new(s, &m->below, "below the diagonal", square);
+    for (size_t i = 0; identity && below && i < m->dim; i++)
+        for (size_t j = 0; j <= i; j++)
+            (i == j ? identity : below)[i * m->dim + j] = 1;
+    return identity && below && target_array_finish(s, &m->identity) &&
+           target_array_finish(s, &m->below);
 }
 
 static hs_param add_numbered(hs_params *ps, const char *name, size_t k, hs_shape shape,
@@ -117,6 +156,8 @@ hs_proposal *hs_position_mixture(hs_session *s, const hs_position_mixture_option
     m->dim = o->dim;
     m->components = components;
     m->full = !o->diagonal && o->dim > 1 && o->dim <= FULL_DIM;
+    if (m->full && !make_triangles(s, m))
+        return NULL;
     for (size_t k = 0; k < components; k++) {
         m->mean[k] =
             add_numbered(ps, "mean", k, hs_dims(o->dim),

@@ -3,6 +3,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 static const char *const names[HS_ISA_COUNT] = { "base", "avx2", "avx512" };
 
@@ -40,4 +43,24 @@ hs_isa hs_cpu_isa(void)
         atomic_store_explicit(&cached, isa, memory_order_relaxed);
     }
     return (hs_isa)isa;
+}
+
+unsigned hs_flush_denormals(void)
+{
+#if defined(__x86_64__)
+    const unsigned before = _mm_getcsr(), flush = 0x8040; /* results and operands */
+    _mm_setcsr(before | flush);
+    return before;
+#else
+    return 0;
+#endif
+}
+
+void hs_restore_denormals(unsigned before)
+{
+#if defined(__x86_64__)
+    _mm_setcsr(before);
+#else
+    (void)before;
+#endif
 }

@@ -17,6 +17,14 @@ hs_isa hs_cpu_isa(void);
 /** "base", "avx2" or "avx512". */
 const char *hs_isa_name(hs_isa isa);
 
+/**
+ * Numbers too small for their type's full precision (below 1e-38 in f32) count as 0 on this thread from
+ * now on: gradients are full of them where densities vanish, and arithmetic with them is tens of times
+ * slower. Returns what hs_restore_denormals() takes to undo it; does nothing on machines other than x86-64.
+ */
+unsigned hs_flush_denormals(void);
+void hs_restore_denormals(unsigned before);
+
 /* Names of the compiled variants: HS_KERNEL(products) is products_avx512_f32 and so on. */
 #define HS_KERNEL_JOIN_(name, isa, type) name##_##isa##_##type
 #define HS_KERNEL_JOIN(name, isa, type)  HS_KERNEL_JOIN_(name, isa, type)

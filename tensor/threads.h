@@ -11,8 +11,9 @@
 /** Threads used by runs that do not say otherwise: OMP_NUM_THREADS, else all cores. */
 int hs_threads_default(void);
 
-/** Runs body(part, context) for part = 0 .. parts-1 on up to `threads` threads. Parts are dealt
- *  out in contiguous blocks; the call returns when all are done. */
+/** Runs body(part, context) for part = 0 .. parts-1 on up to `threads` threads, and no more than there are cores;
+ *  returns when all are done. Who gets which part is left to chance. Called from a body, it runs on that thread
+ *  alone. Any number of threads may call it at once, and processes may fork. */
 void hs_parallel_for(int threads, int parts, void (*body)(int part, void *context), void *context);
 
 /** The calling thread's number within hs_parallel_for(), below `threads`; 0 outside of it. */

@@ -9,7 +9,6 @@ scratch=$(mktemp -d)
 trap 'umount "$scratch/small" 2>/dev/null; rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
 export LC_ALL=C HASTINGS_HOME="$source"
-unset GOMP_SPINCOUNT
 failed=0
 complain() {
     echo "$*"

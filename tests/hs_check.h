@@ -1,7 +1,7 @@
 /**
  * What the tests add to Check: comparison with tolerances, and main().
  *
- * Tests never fork: a fork after an OpenMP region hangs with libgomp. Isolation is the process that
+ * Check does not fork for each test: sanitizers and debuggers see one process. Isolation is the process that
  * CTest starts for each program.
  */
 #ifndef HASTINGS_TESTS_HS_CHECK_H
