@@ -70,6 +70,15 @@ struct hs_tape {
     int32_t size, capacity;
     int32_t *bound; /* ids of all bound leaves, so that one place has one node */
     int32_t bound_size, bound_capacity;
+    struct tape_note *notes;
+};
+
+typedef struct tape_note tape_note;
+struct tape_note {
+    const void *owner;
+    int what;
+    int32_t about, note;
+    tape_note *before;
 };
 
 enum { MAX_TAPE = 1 << 24 };

@@ -1,6 +1,7 @@
 /* Random walk and MALA, with one step size or one for each coordinate. */
 #include <hastings/mcmc/proposals.h>
 #include <hastings/mcmc/parts_internal.h>
+#include <hastings/mcmc/targets_internal.h>
 
 #include <math.h>
 
@@ -74,13 +75,14 @@ static hs_var walk_log_density(void *self, hs_var y, hs_var x)
     const walk *w = self;
     const char *at = "random walk";
     hs_var step = step_of(w, x.tape, 1, at);
-    return hs_sub(hs_log_normal(hs_mul(hs_sub(y, x), hs_recip(step))), log_volume(step, w->dim, at));
+    return hs_sub(hs_log_normal(hs_mul(hs_sub(y, x), hs_recip(step))),
+                  log_volume(step, w->dim, at));
 }
 
 static void mala_moments(const walk *w, hs_var x, hs_var *mean, hs_var *sd, const char *at)
 {
     hs_var tau = step_of(w, x.tape, 2, at);
-    *mean = hs_add(x, hs_mul(tau, hs_target_score(w->target, x)));
+    *mean = hs_add(x, hs_mul(tau, target_known_score(w->target, x, at)));
     *sd = hs_sqrt(hs_scale(tau, 2));
 }
 

@@ -1,4 +1,5 @@
 #include <hastings/mcmc/sampler_internal.h>
+#include <hastings/mcmc/targets_internal.h>
 
 #include <math.h>
 #include <string.h>
@@ -47,6 +48,14 @@ static void record_step(sampler *sm, const hs_target *target, const hs_proposal 
     hs_tape *tape = sm->tape;
     hs_transition t[HS_MAX_WAYS];
     hs_var x = record_start(target, tape, &sm->x);
+    if (sm->knows >= KNOWS_LOG_PI) {
+        sm->known_log_pi = hs_input(tape, "log density of x", HS_START, hs_scalar_shape());
+        hs_tape_note(tape, target, TARGET_LOG_DENSITY, x, sm->known_log_pi);
+    }
+    if (sm->knows >= KNOWS_SCORE) {
+        sm->known_score = hs_input(tape, "score of x", HS_START, hs_dims(sm->dim));
+        hs_tape_note(tape, target, TARGET_SCORE, x, sm->known_score);
+    }
     hs_var n = hs_normal(tape, HS_ROW, hs_dims(hs_proposal_normals(proposal)), STREAM_NOISE);
     hs_transitions(target, proposal, x, n, t);
     choose_way(t, hs_proposal_ways(proposal), tape);
@@ -61,9 +70,57 @@ static void record_step(sampler *sm, const hs_target *target, const hs_proposal 
     sm->log_pi_x = hs_copy(t->log_pi_x);
     sm->nonfinite = hs_sub_from(1, finite);
     sm->next = hs_select(sm->accepted, hs_slice(t->y, 0, 0, sm->dim), sm->x);
+    if (sm->knows >= KNOWS_SCORE) /* which the proposal has recorded already, for the way back */
+        sm->next_score = hs_select(sm->accepted, hs_target_score(target, t->y), sm->known_score);
 }
 
-bool sampler_open(sampler *sm, const hs_target *target, const hs_proposal *proposal, size_t chains)
+static sampler_knowledge can_know(const hs_target *target, const hs_proposal *proposal)
+{
+    if (hs_target_dim(target) != hs_target_original_dim(target))
+        return KNOWS_NOTHING;
+    return hs_proposal_gradients(proposal) && hs_proposal_ways(proposal) == 1 ? KNOWS_SCORE
+                                                                              : KNOWS_LOG_PI;
+}
+
+/* A plan for what the sampler has to know where its state was set. */
+static hs_status open_look(sampler *sm, const hs_target *target)
+{
+    if (sm->knows == KNOWS_NOTHING)
+        return HS_OK;
+    const size_t size = hs_dtype_size(hs_session_dtype(sm->session));
+    sm->log_pi_now = hs_alloc_zero(sm->chains, size);
+    sm->score_now = hs_alloc_zero(sm->chains * sm->dim, size);
+    sm->look_tape = hs_tape_new(hs_session_dtype(sm->session));
+    if (!sm->log_pi_now || !sm->score_now)
+        return HS_ENOMEM;
+    sm->look_x = hs_input(sm->look_tape, "x", HS_START, hs_dims(sm->dim));
+    sm->look_log_pi = hs_copy(hs_target_log_density(target, sm->look_x));
+    sm->look_score = sm->look_log_pi;
+    if (sm->knows >= KNOWS_SCORE)
+        sm->look_score = hs_target_score(target, sm->look_x);
+    const hs_var outputs[] = { sm->look_log_pi, sm->look_score };
+    const hs_status status = hs_plan_new(
+        &sm->look, outputs, sm->knows >= KNOWS_SCORE ? 2 : 1,
+        &(hs_plan_options){ .starts = sm->chains, .threads = hs_session_threads(sm->session) });
+    hs_plan_set(sm->look, sm->look_x, sm->state);
+    hs_plan_set(sm->plan, sm->known_log_pi, sm->log_pi_now);
+    if (sm->knows >= KNOWS_SCORE)
+        hs_plan_set(sm->plan, sm->known_score, sm->score_now);
+    return status;
+}
+
+/* Keeps what the plan says of the target at the state. */
+static void keep_knowledge(sampler *sm, const hs_plan *plan, hs_var log_pi, hs_var score)
+{
+    const size_t size = hs_dtype_size(hs_session_dtype(sm->session));
+    if (sm->knows >= KNOWS_LOG_PI)
+        memcpy(sm->log_pi_now, hs_plan_get(plan, log_pi), sm->chains * size);
+    if (sm->knows >= KNOWS_SCORE)
+        memcpy(sm->score_now, hs_plan_get(plan, score), sm->chains * sm->dim * size);
+}
+
+bool sampler_open(sampler *sm, const hs_target *target, const hs_proposal *proposal, size_t chains,
+                  bool remember)
 {
     *sm = (sampler){ .session = hs_target_session(target), .chains = chains };
     hs_session *s = sm->session;
@@ -76,20 +133,23 @@ bool sampler_open(sampler *sm, const hs_target *target, const hs_proposal *propo
         return false;
     }
     sm->dim = hs_target_original_dim(target);
+    sm->knows = remember ? can_know(target, proposal) : KNOWS_NOTHING;
     sm->tape = hs_tape_new(hs_session_dtype(s));
     record_step(sm, target, proposal);
-    const hs_var outputs[] = { sm->next,   sm->alpha,    sm->accepted, sm->jump,
-                               sm->log_pi, sm->log_pi_x, sm->nonfinite };
+    const hs_var outputs[] = { sm->next,   sm->alpha,    sm->accepted,  sm->jump,
+                               sm->log_pi, sm->log_pi_x, sm->nonfinite, sm->next_score };
     const hs_plan_options options = { .starts = chains, .threads = hs_session_threads(s) };
-    const hs_status status = hs_plan_new(&sm->plan, outputs, 7, &options);
+    hs_status status = hs_plan_new(&sm->plan, outputs, sm->knows >= KNOWS_SCORE ? 8 : 7, &options);
     if (status) {
         hs_session_fail(s, status, "%s", hs_tape_error(sm->tape));
         sampler_close(sm);
         return false;
     }
     sm->state = hs_alloc_zero(chains * sm->dim, hs_dtype_size(hs_session_dtype(s)));
-    if (!sm->state) {
-        hs_session_fail(s, HS_ENOMEM, "out of memory");
+    status = sm->state ? open_look(sm, target) : HS_ENOMEM;
+    if (status) {
+        hs_session_fail(s, status, "%s",
+                        status == HS_ENOMEM ? "out of memory" : hs_tape_error(sm->look_tape));
         sampler_close(sm);
         return false;
     }
@@ -101,12 +161,17 @@ void sampler_close(sampler *sm)
 {
     hs_plan_free(sm->plan);
     hs_tape_free(sm->tape);
+    hs_plan_free(sm->look);
+    hs_tape_free(sm->look_tape);
     hs_free(sm->state);
+    hs_free(sm->log_pi_now);
+    hs_free(sm->score_now);
     *sm = (sampler){ 0 };
 }
 
 void sampler_set(sampler *sm, const double *points)
 {
+    sm->looked = false;
     for (size_t i = 0; i < sm->chains * sm->dim; i++) {
         if (hs_session_dtype(sm->session) == HS_F32)
             ((float *)sm->state)[i] = (float)points[i];
@@ -148,16 +213,26 @@ bool sampler_start_exactly(sampler *sm, const hs_target *target, uint64_t seed)
                sm->chains * sm->dim * hs_dtype_size(hs_session_dtype(s)));
     hs_plan_free(plan);
     hs_tape_free(tape);
+    sm->looked = false;
     return !status;
 }
 
 bool sampler_step(sampler *sm, uint64_t seed, uint64_t step)
 {
-    const hs_status status = hs_plan_run(sm->plan, &(hs_run){ .seed = seed, .step = step });
+    hs_status status = HS_OK;
+    if (sm->look && !sm->looked) {
+        status = hs_plan_run(sm->look, &(hs_run){ .seed = seed });
+        if (!status)
+            keep_knowledge(sm, sm->look, sm->look_log_pi, sm->look_score);
+        sm->looked = !status;
+    }
+    if (!status)
+        status = hs_plan_run(sm->plan, &(hs_run){ .seed = seed, .step = step });
     if (status) {
         hs_session_fail(sm->session, status, "%s", hs_plan_error(sm->plan));
         return false;
     }
+    keep_knowledge(sm, sm->plan, sm->log_pi, sm->next_score);
     memcpy(sm->state, hs_plan_get(sm->plan, sm->next),
            sm->chains * sm->dim * hs_dtype_size(hs_session_dtype(sm->session)));
     return true;

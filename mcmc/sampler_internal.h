@@ -20,6 +20,10 @@ enum {
  * original coordinates, to which auxiliary ones are appended. */
 hs_var record_start(const hs_target *target, hs_tape *tape, hs_var *given);
 
+/* What a sampler knows of the target at its state from the step before. Auxiliary coordinates, drawn anew in each
+ * step, leave nothing to be known. */
+typedef enum { KNOWS_NOTHING, KNOWS_LOG_PI, KNOWS_SCORE } sampler_knowledge;
+
 typedef struct {
     hs_session *session;
     hs_tape *tape;
@@ -27,10 +31,19 @@ typedef struct {
     size_t chains, dim; /* original coordinates */
     void *state;        /* [chains][dim], in the session's number type */
     hs_var x, next, alpha, accepted, jump, log_pi, log_pi_x, nonfinite;
+    sampler_knowledge knows;
+    hs_var known_log_pi, known_score, next_score;
+    void *log_pi_now, *score_now; /* [chains] and [chains][dim]: as the state */
+    hs_tape *look_tape;           /* finds them out where the state was set */
+    hs_plan *look;
+    hs_var look_x, look_log_pi, look_score;
+    bool looked;
 } sampler;
 
-/* Makes a sampler; false after failing the session. */
-bool sampler_open(sampler *sm, const hs_target *target, const hs_proposal *proposal, size_t chains);
+/* Makes a sampler; false after failing the session. One that remembers log densities from step to step is faster, and
+ * goes on from a state that was set with what it computes there anew, which need not be the same bits. */
+bool sampler_open(sampler *sm, const hs_target *target, const hs_proposal *proposal, size_t chains,
+                  bool remember);
 void sampler_close(sampler *sm);
 
 /* Sets the state from doubles, and reads it back. */

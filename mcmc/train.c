@@ -347,7 +347,7 @@ static bool open_trainer(trainer *t, const hs_target *target, const hs_proposal 
     }
     if (!o->online)
         return true;
-    if (!sampler_open(&t->chains, target, proposal, o->starts))
+    if (!sampler_open(&t->chains, target, proposal, o->starts, false))
         return false;
     sampler_set(&t->chains, o->points);
     return true;
