@@ -33,6 +33,8 @@ typedef struct {
     void *const *into;     /**< NULL, or per output NULL or the caller's memory for its value: an
                                  output of shared extent is then written there */
     bool trace;            /**< keep every node apart, and look for the first non-finite value */
+    bool factors;          /**< of a batch of one row, leave gradients of weights as factors: see
+                                hs_plan_factors() */
 } hs_plan_options;
 
 /** What varies from run to run. */
@@ -60,6 +62,19 @@ hs_status hs_plan_run(hs_plan *plan, const hs_run *run) HS_MUST_CHECK;
 /** The value of an output after a run, in the tape's dtype: [count], [starts][count] or
  *  [rows][count]; NULL if it is not an output of this plan. Valid until the next run. */
 const void *hs_plan_get(const hs_plan *plan, hs_var output);
+
+/**
+ * An output that a plan with `factors` did not compute, because it is a sum of few outer products, as the gradient of
+ * a weight is if the batch has one row: sum over k < count of a[k] b[k]^T, a[k] of `rows` numbers and b[k] of `columns`.
+ * Of large weights, whoever uses the gradient saves writing and reading it.
+ */
+typedef struct {
+    size_t rows, columns, count;
+    const void *const *a, *const *b;
+} hs_factors;
+
+/** NULL if the output has a value. Valid as long as the plan; what they point at until its next run. */
+const hs_factors *hs_plan_factors(const hs_plan *plan, hs_var output);
 
 /** The first element of an output as a double; NaN if it is not an output. */
 double hs_plan_scalar(const hs_plan *plan, hs_var output);

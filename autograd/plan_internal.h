@@ -140,6 +140,7 @@ struct plan_step {
     product_tail tail;
     place tail_in[3]; /* bias, add, gate */
     double flops;     /* per lane */
+    void *factor[2];  /* where the factors of a product are kept, if it is not computed */
 };
 
 /* A sum over the batch: its place in the block that every bin has. */
@@ -147,6 +148,7 @@ typedef struct {
     size_t count, offset;
     void *into; /* where its total goes: the caller's memory, or the plan's */
     bool begun;
+    hs_factors *factors; /* that stand for it, or NULL */
 } batch_sum;
 
 typedef struct {
@@ -174,7 +176,7 @@ struct hs_plan {
 
     size_t starts, rows_per_start;
     int threads;
-    bool trace;
+    bool trace, factors;
 
     plan_node *node;
     product_tail *tail; /* per node, for those that are products */
@@ -250,6 +252,8 @@ bool plan_lay_out(hs_plan *plan, size_t shard_starts);
 bool plan_make_steps(hs_plan *plan);
 
 /* In plan_program.c: makes the program for an elementwise node or a sum, and runs it. */
+/* Of sums that are outputs and nothing but products: keeps the factors instead of computing them. */
+bool plan_keep_factors(hs_plan *plan);
 bool program_make(hs_plan *plan, plan_step *step);
 void program_run(const plan_step *step, run_state *state);
 size_t program_scratch(const hs_plan *plan, const program *p);

@@ -14,6 +14,8 @@ static bool set_batch(hs_plan *plan, const hs_plan_options *options)
     plan->starts = options->starts ? options->starts : 1;
     plan->rows_per_start = options->rows_per_start ? options->rows_per_start : 1;
     plan->trace = options->trace;
+    plan->factors =
+        options->factors && plan->starts == 1 && plan->rows_per_start == 1 && !options->trace;
     plan->threads = options->threads > 0 ? options->threads : hs_threads_default();
     size_t rows;
     if (!hs_size_mul(plan->starts, plan->rows_per_start, &rows) || rows > UINT32_MAX) {
@@ -56,7 +58,7 @@ static bool allocate_outputs(hs_plan *plan, void *const *into)
             output->is_sum = true;
         }
     }
-    return true;
+    return !plan->factors || plan_keep_factors(plan);
 }
 
 /* A rough guess of the seconds that one run takes on one thread. */
@@ -379,6 +381,16 @@ const void *hs_plan_get(const hs_plan *plan, hs_var output)
     for (size_t i = 0; plan && i < plan->outputs; i++)
         if (plan->output[i].var.tape == output.tape && plan->output[i].var.id == output.id)
             return plan->output[i].value;
+    return NULL;
+}
+
+const hs_factors *hs_plan_factors(const hs_plan *plan, hs_var output)
+{
+    for (size_t i = 0; plan && i < plan->outputs; i++) {
+        const plan_output *o = &plan->output[i];
+        if (o->var.tape == output.tape && o->var.id == output.id && o->is_sum)
+            return plan->sum[plan->node[o->node].sum].factors;
+    }
     return NULL;
 }
 

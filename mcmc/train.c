@@ -102,7 +102,8 @@ bool batch_open(batch *b, hs_session *s, const hs_target *target, const hs_propo
     const hs_plan_options plan = { .starts = options->starts,
                                    .rows_per_start = options->proposals,
                                    .threads = hs_session_threads(s),
-                                   .trace = trace };
+                                   .trace = trace,
+                                   .factors = gradients };
     hs_params *ps = hs_proposal_params(proposal);
     const hs_var all[] = { b->loss, b->alpha, b->jump }; /* the jump is for evaluations alone */
     hs_status status = gradients && ps ? hs_params_plan(&b->plan, b->loss, ps, &b->alpha, 1, &plan)
@@ -124,6 +125,8 @@ bool batch_open(batch *b, hs_session *s, const hs_target *target, const hs_propo
 
 void batch_close(batch *b)
 {
+    if (b->proposal)
+        hs_params_forget_factors(hs_proposal_params(b->proposal));
     hs_plan_free(b->plan);
     hs_tape_free(b->tape);
     hs_free(b->starts);

@@ -176,21 +176,26 @@ static void measure_block(int block, void *context)
     work->optimizer->sums[block] = work->kernels->sum_squares(work->gradients + first, n);
 }
 
-static void update_block(int block, void *context)
+/* One step of n elements from a place of the vectors on, with a gradient that may be elsewhere. */
+static void update(const step_work *work, size_t first, size_t n, const char *gradient)
 {
-    const step_work *work = context;
     const hs_optimizer *optimizer = work->optimizer;
-    size_t n;
-    const size_t first = block_at(work, block, &n);
     void *moment[MAX_MOMENTS];
     for (int i = 0; i < MAX_MOMENTS; i++)
         moment[i] = work->moment[i] ? work->moment[i] + first : NULL;
     if (optimizer->kind == OPTIMIZER_SGD)
-        work->kernels->sgd(&optimizer->numbers, n, work->values + first, work->gradients + first,
-                           moment[0]);
+        work->kernels->sgd(&optimizer->numbers, n, work->values + first, gradient, moment[0]);
     else
-        work->kernels->adam(&optimizer->numbers, n, work->values + first, work->gradients + first,
-                            moment[0], moment[1]);
+        work->kernels->adam(&optimizer->numbers, n, work->values + first, gradient, moment[0],
+                            moment[1]);
+}
+
+static void update_block(int block, void *context)
+{
+    const step_work *work = context;
+    size_t n;
+    const size_t first = block_at(work, block, &n);
+    update(work, first, n, work->gradients + first);
 }
 
 static void prepare_numbers(hs_optimizer *optimizer)
@@ -203,6 +208,104 @@ static void prepare_numbers(hs_optimizer *optimizer)
     u->keep = 1 - u->rate * optimizer->weight_decay;
     const bool clip = optimizer->clip_norm > 0 && optimizer->norm > optimizer->clip_norm;
     u->shorten = clip ? optimizer->clip_norm / optimizer->norm : 1;
+}
+
+/* ---- Gradients that are factors -------------------------------------------------------------- */
+
+/* One parameter: its gradient is in the vector, or is made of factors where it is used, in a cache. */
+enum { SEGMENT = 4096 };
+
+typedef struct {
+    const step_work *work;
+    const hs_factors *factors; /* or NULL */
+    size_t first, numbers;     /* its place in the vectors, and its length with padding */
+    size_t parts;
+} param_work;
+
+static param_work param_at(const step_work *work, size_t i)
+{
+    hs_params *ps = work->optimizer->store;
+    const hs_param p = hs_params_at(ps, i);
+    const hs_shape shape = hs_param_shape(p);
+    const size_t bytes = hs_align_up(hs_shape_count(&shape) * work->element);
+    param_work one = { .work = work,
+                       .factors = hs_params_factors(ps, i),
+                       .numbers = bytes / work->element };
+    one.first = (size_t)((const char *)hs_param_values(p) - work->values);
+    one.parts = one.factors ? one.factors->rows : (one.numbers + SEGMENT - 1) / SEGMENT;
+    return one;
+}
+
+/* A row of a parameter with factors, or a segment of another. */
+static void update_part(int part, void *context)
+{
+    const param_work *p = context;
+    const size_t element = p->work->element, columns = p->factors ? p->factors->columns : SEGMENT;
+    const size_t begin = (size_t)part * columns;
+    const size_t end = p->factors || p->numbers - begin > columns ? begin + columns : p->numbers;
+    double made[SEGMENT]; /* of either type */
+    for (size_t at = begin; at < end; at += SEGMENT) {
+        const size_t n = end - at < SEGMENT ? end - at : SEGMENT, place = p->first + at * element;
+        const char *gradient = p->work->gradients + place;
+        if (p->factors) {
+            p->work->kernels->combine(p->factors, (size_t)part, at - begin, n, made);
+            gradient = (const char *)made;
+        }
+        update(p->work, place, n, gradient);
+    }
+}
+
+/* The squared norm of a sum of outer products is a sum of products of inner products. */
+static double square_of(const param_work *p)
+{
+    const optimizer_kernels *kernels = p->work->kernels;
+    const hs_factors *f = p->factors;
+    if (!f)
+        return kernels->sum_squares(p->work->gradients + p->first, p->numbers);
+    double sum = 0;
+    for (size_t i = 0; i < f->count; i++)
+        for (size_t k = 0; k < f->count; k++)
+            sum += kernels->dot(f->a[i], f->a[k], f->rows) *
+                   kernels->dot(f->b[i], f->b[k], f->columns);
+    return sum < 0 ? 0 : sum; /* rounding may leave less than nothing */
+}
+
+/* Whether any gradient is factors. */
+static bool has_factors(const hs_params *ps)
+{
+    for (size_t i = 0; i < hs_params_count(ps); i++)
+        if (hs_params_factors(ps, i))
+            return true;
+    return false;
+}
+
+static double measure(step_work *work, int threads, int blocks)
+{
+    double sum = 0;
+    if (has_factors(work->optimizer->store)) {
+        for (size_t i = 0; i < hs_params_count(work->optimizer->store); i++) {
+            const param_work p = param_at(work, i);
+            sum += square_of(&p);
+        }
+        return sum;
+    }
+    hs_parallel_for(threads, blocks, measure_block, work);
+    for (int i = 0; i < blocks; i++)
+        sum += work->optimizer->sums[i];
+    return sum;
+}
+
+static void update_all(step_work *work, int threads, int blocks)
+{
+    if (!has_factors(work->optimizer->store)) {
+        hs_parallel_for(threads, blocks, update_block, work);
+        return;
+    }
+    for (size_t i = 0; i < hs_params_count(work->optimizer->store); i++) {
+        param_work p = param_at(work, i);
+        const size_t few = 8; /* parts that are not worth a second thread */
+        hs_parallel_for(p.parts > few ? threads : 1, (int)p.parts, update_part, &p);
+    }
 }
 
 hs_status hs_optimizer_step(hs_optimizer *optimizer)
@@ -226,18 +329,14 @@ hs_status hs_optimizer_step(hs_optimizer *optimizer)
     const int blocks = (int)block_count(optimizer);
     const int wanted = optimizer->threads > 0 ? optimizer->threads : hs_threads_default();
     const int threads = blocks <= FEW_BLOCKS ? 1 : wanted;
-    hs_parallel_for(threads, blocks, measure_block, &work);
-    double sum = 0;
-    for (int i = 0; i < blocks; i++)
-        sum += optimizer->sums[i];
-    optimizer->norm = sqrt(sum);
+    optimizer->norm = sqrt(measure(&work, threads, blocks));
     if (!isfinite(optimizer->norm))
         return report(optimizer, HS_ENONFINITE,
                       "%s: the norm of the gradient is %g at step %llu; nothing was changed",
                       hs_optimizer_name(optimizer), optimizer->norm,
                       (unsigned long long)optimizer->steps);
     prepare_numbers(optimizer);
-    hs_parallel_for(threads, blocks, update_block, &work);
+    update_all(&work, threads, blocks);
     optimizer->steps++;
     return HS_OK;
 }

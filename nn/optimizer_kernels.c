@@ -66,5 +66,27 @@ static void adam(const update_numbers *u, size_t n, void *values, const void *gr
     }
 }
 
+static void combine(const hs_factors *f, size_t row, size_t column, size_t n, void *gradient)
+{
+    number *restrict g = gradient;
+    for (size_t k = 0; k < f->count; k++) {
+        const number *restrict b = (const number *)f->b[k] + column;
+        const number a = ((const number *)f->a[k])[row];
+        for (size_t i = 0; k == 0 && i < n; i++)
+            g[i] = a * b[i];
+        for (size_t i = 0; k && i < n; i++)
+            g[i] += a * b[i];
+    }
+}
+
+static double dot(const void *a_, const void *b_, size_t n)
+{
+    const number *a = a_, *b = b_;
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += (double)a[i] * (double)b[i];
+    return sum;
+}
+
 extern const optimizer_kernels HS_KERNEL(optimizer);
-const optimizer_kernels HS_KERNEL(optimizer) = { sum_squares, sgd, adam };
+const optimizer_kernels HS_KERNEL(optimizer) = { sum_squares, sgd, adam, combine, dot };

@@ -22,6 +22,7 @@ void hs_params_free(hs_params *ps)
     hs_arena_free(&ps->names);
     hs_free(ps->entry);
     hs_free(ps->values);
+    hs_params_forget_factors(ps);
     hs_free(ps->gradients);
     hs_free(ps);
 }
@@ -250,10 +251,25 @@ void hs_params_get(const hs_params *ps, double *values)
         get_all(ps, ps->values, values);
 }
 
+static double number_at(hs_dtype dtype, const void *numbers, size_t i)
+{
+    return dtype == HS_F32 ? (double)((const float *)numbers)[i] : ((const double *)numbers)[i];
+}
+
 void hs_params_get_gradients(const hs_params *ps, double *gradients)
 {
     if (ps)
         get_all(ps, ps->gradients, gradients);
+    for (size_t i = 0; i < hs_params_count(ps); gradients += ps->entry[i++].count) {
+        const hs_factors *f = hs_params_factors(ps, i);
+        for (size_t r = 0; f && r < f->rows; r++)
+            for (size_t c = 0; c < f->columns; c++) {
+                double sum = 0;
+                for (size_t k = 0; k < f->count; k++)
+                    sum += number_at(ps->dtype, f->a[k], r) * number_at(ps->dtype, f->b[k], c);
+                gradients[r * f->columns + c] = sum;
+            }
+    }
 }
 
 void hs_params_set(hs_params *ps, const double *values)
@@ -306,7 +322,32 @@ static hs_status plan_with(const plan_lists *lists, hs_plan **plan, hs_var loss,
     hs_grad_at(loss, lists->parameter, n, lists->output + before, at);
     hs_plan_options with = options ? *options : (hs_plan_options){ 0 };
     with.into = lists->into;
-    return hs_plan_new(plan, lists->output, before + n, &with);
+    const hs_status status = hs_plan_new(plan, lists->output, before + n, &with);
+    hs_params_forget_factors(ps);
+    if (status || !with.factors)
+        return status;
+    ps->factors = hs_alloc_zero(n, sizeof *ps->factors);
+    for (size_t i = 0; ps->factors && i < n; i++)
+        ps->factors[i] = hs_plan_factors(*plan, lists->output[before + i]);
+    if (!ps->factors) {
+        hs_tape_fail(loss.tape, HS_ENOMEM, at, "out of memory");
+        hs_plan_free(*plan);
+        *plan = NULL;
+    }
+    return ps->factors ? HS_OK : HS_ENOMEM;
+}
+
+const hs_factors *hs_params_factors(const hs_params *ps, size_t i)
+{
+    return ps && ps->factors && i < ps->count ? ps->factors[i] : NULL;
+}
+
+void hs_params_forget_factors(hs_params *ps)
+{
+    if (ps) {
+        hs_free(ps->factors);
+        ps->factors = NULL;
+    }
 }
 
 hs_status hs_params_plan_at(hs_plan **plan, hs_var loss, hs_params *ps, const hs_var *more,

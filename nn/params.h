@@ -83,6 +83,14 @@ hs_param hs_params_find(hs_params *ps, const char *name);
 void *hs_params_values(hs_params *ps);
 void *hs_params_gradients(hs_params *ps);
 
+/**
+ * A plan with the option `factors` leaves some gradients as factors (hs_plan_factors()), and the vector above without
+ * them. Optimisers take either. The store forgets them by a call of hs_params_forget_factors(), which must come before
+ * the plan is freed.
+ */
+const hs_factors *hs_params_factors(const hs_params *ps, size_t i);
+void hs_params_forget_factors(hs_params *ps);
+
 /** Bytes of each vector, with padding. */
 size_t hs_params_bytes(const hs_params *ps);
 

@@ -26,6 +26,8 @@ struct hs_params {
     const void *bound; /* = values: where tapes look, so it must not move */
     void *gradients;   /* once they exist, nothing can be added */
     size_t bytes, bytes_capacity;
+    const hs_factors *
+        *factors; /* [count]: gradients that are factors, and the others NULL; or no list */
 };
 
 /* Writes the initial numbers of a parameter; HS_EINVAL if the initialiser makes no sense. */
