@@ -88,6 +88,11 @@ double time_call(void (*run)(void *context), void *context, double budget)
 
 bool peer_start(peer *p, const char *script)
 {
+    return peer_start_with(p, script, NULL, NULL, 0);
+}
+
+bool peer_start_with(peer *p, const char *script, const char *argument, char *version, size_t size)
+{
     int down[2], up[2];
     *p = (peer){ NULL, NULL, -1 };
     if (access(script, R_OK) != 0 || pipe(down) != 0)
@@ -102,7 +107,7 @@ bool peer_start(peer *p, const char *script)
         dup2(down[0], STDIN_FILENO);
         dup2(up[1], STDOUT_FILENO);
         close(down[0]), close(down[1]), close(up[0]), close(up[1]);
-        execlp("python3", "python3", script, (char *)NULL);
+        execlp("python3", "python3", script, argument, (char *)NULL);
         _exit(127);
     }
     close(down[0]), close(up[1]);
@@ -110,18 +115,30 @@ bool peer_start(peer *p, const char *script)
     p->from = fdopen(up[0], "r");
     char line[256];
     if (p->process > 0 && p->to && p->from && fgets(line, sizeof line, p->from) &&
-        strncmp(line, "ready", 5) == 0)
+        strncmp(line, "ready", 5) == 0) {
+        line[strcspn(line, "\n")] = '\0';
+        if (version)
+            snprintf(version, size, "%s", line + (line[5] ? 6 : 5));
         return true;
+    }
     peer_stop(p);
     return false;
 }
 
 int peer_ask(peer *p, const char *line, double *numbers, int most)
 {
+    return peer_ask_text(p, line, numbers, most, NULL, 0);
+}
+
+int peer_ask_text(peer *p, const char *line, double *numbers, int most, char *text, size_t size)
+{
     char answer[1024];
     if (fprintf(p->to, "%s\n", line) < 0 || fflush(p->to) != 0 ||
         !fgets(answer, sizeof answer, p->from))
         return 0;
+    answer[strcspn(answer, "\n")] = '\0';
+    if (text)
+        snprintf(text, size, "%s", answer);
     int n = 0;
     for (char *at = answer, *end; n < most; at = end) {
         numbers[n] = strtod(at, &end);

@@ -29,8 +29,14 @@ typedef struct {
 /* Starts a Python script; false if there is no Python or it does not say "ready". */
 bool peer_start(peer *p, const char *script);
 
+/* The same with an argument; `version` gets what it says after "ready". */
+bool peer_start_with(peer *p, const char *script, const char *argument, char *version, size_t size);
+
 /* Sends a line, and reads the numbers in the answer; returns how many there were. */
 int peer_ask(peer *p, const char *line, double *numbers, int most);
+
+/* The same, and keeps the answer, without its end of line. */
+int peer_ask_text(peer *p, const char *line, double *numbers, int most, char *text, size_t size);
 void peer_stop(peer *p);
 
 #endif

@@ -5,7 +5,6 @@
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/shape.h>
 #include <hastings/tensor/status.h>
-#include <hastings/tensor/threads.h>
 
 #include <stdint.h>
 #include <string.h>
@@ -242,44 +241,9 @@ START_TEST(arenas_free_everything)
 }
 END_TEST
 
-/* ---- Threads -------------------------------------------------------------------------------- */
-
-enum { PARTS = 1000 };
-
-static int times_run[PARTS], index_of[PARTS];
-
-static void run_part(int part, void *context)
-{
-    times_run[part] += *(const int *)context;
-    index_of[part] = hs_thread_index();
-}
-
-START_TEST(each_part_runs_once)
-{
-    const int threads[] = { 1, 2, 3, 8 }, parts[] = { 0, 1, 2, 7, PARTS };
-    const int one = 1;
-    for (int t = 0; t < 4; t++)
-        for (int p = 0; p < 5; p++) {
-            memset(times_run, 0, sizeof times_run);
-            int context = one;
-            hs_parallel_for(threads[t], parts[p], run_part, &context);
-            int wrong = 0;
-            for (int i = 0; i < PARTS; i++) {
-                wrong += times_run[i] != (i < parts[p]);
-                if (i < parts[p]) /* contiguous blocks, and a number below the count of threads */
-                    wrong += index_of[i] < 0 || index_of[i] >= threads[t] ||
-                             (i && index_of[i] < index_of[i - 1]);
-            }
-            ck_assert_msg(!wrong, "%d parts on %d threads", parts[p], threads[t]);
-        }
-    ck_assert_int_eq(hs_thread_index(), 0);
-    ck_assert_int_ge(hs_threads_default(), 1);
-}
-END_TEST
-
 static Suite *shape_suite(void)
 {
-    Suite *suite = suite_create("shape, memory, threads");
+    Suite *suite = suite_create("shape, memory");
     TCase *shapes = tcase_create("shapes");
     tcase_add_test(shapes, broadcasting_is_numpys);
     tcase_add_test(shapes, broadcasting_into_an_operand);
@@ -295,9 +259,6 @@ static Suite *shape_suite(void)
     tcase_add_test(memory, growing_keeps_what_was_there);
     tcase_add_test(memory, arenas_free_everything);
     suite_add_tcase(suite, memory);
-    TCase *threads = tcase_create("threads");
-    tcase_add_test(threads, each_part_runs_once);
-    suite_add_tcase(suite, threads);
     return suite;
 }
 

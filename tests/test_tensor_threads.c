@@ -109,6 +109,7 @@ START_TEST(a_fork_has_threads_of_its_own)
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     expect_each_once(&before, PARTS);
+    ck_assert_int_ge(hs_threads_default(), 1);
 }
 END_TEST
 
