@@ -1,5 +1,4 @@
-/* Shapes: broadcasting, validity, overflow, text. Memory: alignment, growing, arenas. Threads:
- * every part runs once. */
+/* Shapes: broadcasting, validity, overflow, text. Memory: alignment, growing, arenas. */
 #include "hs_check.h"
 
 #include <hastings/tensor/memory.h>
