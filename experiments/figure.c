@@ -185,7 +185,9 @@ static const char *const verdict_names[] = { "-", "agrees", "close", "differs" }
 hs_verdict hs_figure_verdict(double ours, double s_ours, double paper, double s_paper,
                              double *sigmas)
 {
-    const double scatter = hypot(isnan(s_ours) ? s_paper : s_ours, s_paper);
+    /* Scatter far beyond the paper's is a difference in itself, and must not hide one. */
+    const double most = 3 * s_paper, own = isnan(s_ours) ? s_paper : fmin(s_ours, most);
+    const double scatter = hypot(own, s_paper);
     const double distance = fabs(ours - paper);
     const double z = distance == 0 ? 0 : distance / scatter;
     if (sigmas)

@@ -47,7 +47,7 @@ typedef enum {
 } hs_verdict;
 
 /** Compares by z = |ours - paper| / sqrt(s_ours^2 + s_paper^2). s_ours is the standard deviation between
- *  replications; NaN (there was one) stands for s_paper. Figures of which one is more than four times the
+ *  replications, of which at most 3 s_paper count; NaN (there was one) stands for s_paper. Figures of which one is more than four times the
  *  other differ, whatever their errors. `sigmas` gets z, NaN if there is nothing to
  *  compare; it may be NULL. */
 hs_verdict hs_figure_verdict(double ours, double s_ours, double paper, double s_paper,

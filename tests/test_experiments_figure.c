@@ -157,6 +157,8 @@ START_TEST(verdicts)
     /* one replication: the paper's scatter stands for ours */
     ck_assert_int_eq(hs_figure_verdict(0.28, NONE, 0.33, 0.05, &z), HS_VERDICT_AGREES);
     ck_assert_close(z, 0.7071067811865476, 1e-12, 0);
+    ck_assert_int_eq(hs_figure_verdict(0.28, 100, 0.33, 0.005, &z), HS_VERDICT_DIFFERS); /* however wide */
+    ck_assert_double_eq_tol(z, 0.05 / (0.005 * sqrt(10)), 1e-9);
     ck_assert_int_eq(hs_figure_verdict(3, 0, 1, 1, &z), HS_VERDICT_AGREES); /* z = 2 */
     ck_assert_int_eq(hs_figure_verdict(3.01, 0, 1, 1, &z), HS_VERDICT_CLOSE);
     ck_assert_int_eq(hs_figure_verdict(-2, 0, 1, 1, &z), HS_VERDICT_CLOSE); /* z = 3 */
