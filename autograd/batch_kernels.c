@@ -54,24 +54,25 @@ static double sum(size_t n, size_t rows, size_t stride, const void *v_)
 static void sum_lanes(size_t features, size_t lanes, const void *v_, size_t stride, void *out_,
                       bool add_to)
 {
-    enum { TOGETHER = 4 }; /* features, so that the additions overlap */
+    enum {
+        TOGETHER = 8
+    }; /* features, so that the additions overlap; the last may be taken twice */
     real *const out = out_;
     const size_t whole = lanes / LANES * LANES;
     for (size_t f = 0; f < features; f += TOGETHER) {
-        const size_t n = features - f < TOGETHER ? features - f : TOGETHER;
-        const real *const v = (const real *)v_ + f * stride;
-        vec s[TOGETHER] = { { 0 } };
-        if (n == TOGETHER)
-            for (size_t i = 0; i < whole; i += LANES)
-                for (size_t k = 0; k < TOGETHER; k++)
-                    s[k] += v_loadu(v + k * stride + i);
-        else
-            for (size_t k = 0; k < n; k++)
-                for (size_t i = 0; i < whole; i += LANES)
-                    s[k] += v_loadu(v + k * stride + i);
-        for (size_t k = 0; k < n; k++) {
-            if (whole < lanes) /* padding may hold anything, a NaN too */
-                s[k] += v_keep(v_first(lanes - whole), v_loadu(v + k * stride + whole));
+        const real *v[TOGETHER];
+        vec s[TOGETHER];
+        for (size_t k = 0; k < TOGETHER; k++) {
+            v[k] = (const real *)v_ + (f + k < features ? f + k : features - 1) * stride;
+            s[k] = v_set1(0);
+        }
+        for (size_t i = 0; i < whole; i += LANES)
+            for (size_t k = 0; k < TOGETHER; k++)
+                s[k] += v_loadu(v[k] + i);
+        if (whole < lanes) /* padding may hold anything, a NaN too */
+            for (size_t k = 0; k < TOGETHER; k++)
+                s[k] += v_keep(v_first(lanes - whole), v_loadu(v[k] + whole));
+        for (size_t k = 0; k < TOGETHER && f + k < features; k++) {
             const real total = v_sum(s[k]);
             out[f + k] = add_to ? out[f + k] + total : total;
         }

@@ -1,6 +1,8 @@
 /* Third pass: how the batch is cut into shards, and where each value is stored. */
 #include "plan_internal.h"
 
+#include <math.h>
+
 #include <stdint.h>
 #include <string.h>
 
@@ -176,8 +178,9 @@ static double padding_share(const hs_plan *plan, size_t rows)
     return (double)(padded - rows) / (double)padded;
 }
 
-/* Start points in a shard. With many rows per start, one: values of the start are then plain
- * vectors, the same for all lanes. The answer depends on the problem, never on the threads. */
+/* Start points in a shard, at most: if its values do not fit into a cache, it is cut further, down to one, where
+ * values of the start are plain vectors, the same for all lanes. The answer depends on the problem, never on the
+ * threads. */
 static size_t choose_shard_starts(const hs_plan *plan)
 {
     const size_t n = plan->rows_per_start;
@@ -185,9 +188,14 @@ static size_t choose_shard_starts(const hs_plan *plan)
         const size_t shards = (plan->starts + ROWS_WANTED - 1) / ROWS_WANTED;
         return (plan->starts + shards - 1) / shards;
     }
-    size_t best = 1;
-    for (size_t starts = 1; starts <= plan->starts && starts * n <= 2 * ROWS_WANTED; starts++)
-        if (padding_share(plan, starts * n) + 0.05 < padding_share(plan, best * n))
+    double least = 1;
+    const size_t most = 2 * ROWS_WANTED / n < plan->starts ? 2 * ROWS_WANTED / n : plan->starts;
+    for (size_t starts = 1; starts <= most; starts++)
+        least = fmin(least, padding_share(plan, starts * n));
+    size_t best =
+        1; /* the more rows, the fewer calls of kernels, which cost most where networks are small */
+    for (size_t starts = 1; starts <= most; starts++)
+        if (padding_share(plan, starts * n) <= least + 0.02)
             best = starts;
     return best;
 }
