@@ -21,8 +21,7 @@ static hs_status look_at_target(reference *its, hs_message *m)
         message_fail(m, status, "%s", hs_session_error(s));
     }
     hs_session_free(s);
-    /* What is in the user's data is the user's, as the command line is. */
-    return !status || status == HS_EIO || status == HS_ENOMEM ? status : HS_EINVAL;
+    return status;
 }
 
 /* Reads the reference chain of the run that is resumed. */

@@ -78,7 +78,9 @@ static hs_target *posterior(const spec *p, hs_status status, hs_dataset *data,
                             const hs_message *message)
 {
     if (status) {
-        hs_session_fail(p->session, status, "%s", message->text);
+        /* What is in the user's data is the user's, as the command line is. */
+        const bool of_the_machine = status == HS_EIO || status == HS_ENOMEM;
+        hs_session_fail(p->session, of_the_machine ? status : HS_EINVAL, "%s", message->text);
         return NULL;
     }
     hs_target *t = hs_target_logistic(

@@ -73,7 +73,7 @@ says err "cross-mala-ab-initio.hsp"
     done
 } >own.csv
 expect 0 train --target logistic,data=own.csv,label=ill --proposal random-walk --steps 20 --reference 2000
-expect 1 train --target logistic,data=own.csv --proposal random-walk
+expect 2 train --target logistic,data=own.csv --proposal random-walk
 says err "own.csv"
 
 # ---- The choice of a proposal
