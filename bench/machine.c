@@ -1,0 +1,91 @@
+#include "machine.h"
+
+#include <math.h>
+#include <omp.h>
+
+#include <hastings/tensor/memory.h>
+
+#include "measure.h"
+
+double machine_peak(hs_dtype dtype, int threads)
+{
+    double sum = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : sum)
+    {
+        double peaks[5];
+        for (int k = 0; k < 5; k++)
+            peaks[k] = peak_once(dtype);
+        sum += median(peaks, 5);
+    }
+    return sum;
+}
+
+enum { NUMBERS = 1 << 26, TIMES = 5 }; /* 256 MB of floats */
+
+typedef float vector __attribute__((vector_size(64)));
+enum { BLOCK = 4096 };
+
+#if defined(__x86_64__)
+__attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
+static float
+sum_of_block(const float *x)
+{
+    const vector *v = (const vector *)(const void *)x;
+    vector a = v[0], b = v[1], c = v[2], d = v[3];
+    for (int i = 4; i < BLOCK / 16; i += 4) {
+        a += v[i];
+        b += v[i + 1];
+        c += v[i + 2];
+        d += v[i + 3];
+    }
+    a += b + c + d;
+    return a[0];
+}
+
+double machine_read(int threads)
+{
+    float *x = hs_alloc(NUMBERS * sizeof *x);
+    if (!x)
+        return (double)NAN;
+    for (int i = 0; i < NUMBERS; i++) /* memory that was never written is not there */
+        x[i] = 1;
+    double seconds[TIMES];
+    volatile float keep = 0;
+    for (int t = 0; t < TIMES; t++) {
+        float sum = 0;
+        const double begin = seconds_now();
+#pragma omp parallel for num_threads(threads) reduction(+ : sum) schedule(static)
+        for (int block = 0; block < NUMBERS / BLOCK; block++)
+            sum += sum_of_block(x + (long)block * BLOCK);
+        seconds[t] = seconds_now() - begin;
+        keep += sum;
+    }
+    hs_free(x);
+    return sizeof *x * (double)NUMBERS / median(seconds, TIMES) * 1e-9;
+}
+
+double machine_update(int threads)
+{
+    enum { EACH = NUMBERS / 2 };
+    float *w = hs_alloc_zero(EACH, sizeof *w), *m = hs_alloc_zero(EACH, sizeof *m);
+    float *v = hs_alloc_zero(EACH, sizeof *v);
+    double seconds[TIMES], rate = (double)NAN;
+    if (w && m && v) {
+        for (int i = 0; i < EACH; i++)
+            w[i] = m[i] = v[i] = 0.5F;
+        for (int t = 0; t < TIMES; t++) {
+            const double begin = seconds_now();
+#pragma omp parallel for simd num_threads(threads) schedule(static)
+            for (int i = 0; i < EACH; i++) {
+                m[i] = 0.9F * m[i] + 1e-6F;
+                v[i] = 0.999F * v[i] + 1e-6F;
+                w[i] -= 1e-3F * m[i] * v[i];
+            }
+            seconds[t] = seconds_now() - begin;
+        }
+        rate = 6 * sizeof *w * (double)EACH / median(seconds, TIMES) * 1e-9;
+    }
+    hs_free(w), hs_free(m), hs_free(v);
+    return rate;
+}

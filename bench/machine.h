@@ -1,0 +1,15 @@
+/* What the machine can do at most: multiply-adds and memory traffic, by the threads that are asked for. */
+#ifndef HASTINGS_BENCH_MACHINE_H
+#define HASTINGS_BENCH_MACHINE_H
+
+#include <hastings/tensor/shape.h>
+
+/* GFLOP/s of fused multiply-adds; 0 where there is no loop for the instruction set. */
+double machine_peak(hs_dtype dtype, int threads);
+
+/* GB/s of reading memory that is not in a cache, and of Adam's pattern: three arrays read and written. NaN without
+ * memory. */
+double machine_read(int threads);
+double machine_update(int threads);
+
+#endif
