@@ -167,6 +167,7 @@ static bool place_sums(hs_plan *plan)
 enum {
     ROWS_WANTED = 256, /* enough to fill the tiles of products */
     ROWS_LEAST = 64,
+    CHAINS_LEAST = 48, /* as many are worth a thread of their own, though vectors are less full */
     CACHE_BYTES = 3 * 512 * 1024, /* of the second-level cache, for the values of a shard */
     MOST_BINS = 8,
     MOST_BIN_BYTES = 64 * 1024 * 1024,
@@ -185,7 +186,9 @@ static size_t choose_shard_starts(const hs_plan *plan)
 {
     const size_t n = plan->rows_per_start;
     if (n == 1) {
-        const size_t shards = (plan->starts + ROWS_WANTED - 1) / ROWS_WANTED;
+        const size_t apart = plan->starts / CHAINS_LEAST,
+                     needed = (plan->starts + ROWS_WANTED - 1) / ROWS_WANTED;
+        const size_t shards = needed > 1 || apart < 2 ? needed : 2;
         return (plan->starts + shards - 1) / shards;
     }
     double least = 1;

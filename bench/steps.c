@@ -536,10 +536,11 @@ int main(int argc, char **argv)
             peer_stop(&all.process[p][way]);
     if (listed(set.parts, "scaling"))
         measure_scaling(&set, scaling);
-    json_t *result = json_pack("{s:s, s:i, s:i, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "isa",
-                               hs_isa_name(hs_cpu_isa()), "threads", set.threads[1], "rounds",
-                               set.rounds, "round_seconds", set.seconds, "peers", versions, "steps",
-                               steps, "sampling", sampling, "first", first, "scaling", scaling);
+    json_t *result =
+        json_pack("{s:s, s:i, s:i, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "isa",
+                  hs_isa_name(hs_cpu_isa()), "threads", set.threads[1], "rounds", set.rounds,
+                  "round_seconds", set.seconds, "peers", versions, "checks", checks, "steps", steps,
+                  "sampling", sampling, "first", first, "scaling", scaling);
     const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(6);
     const int status =
         set.json ? json_dump_file(result, set.json, flags) : json_dumpf(result, stdout, flags);

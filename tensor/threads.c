@@ -7,6 +7,7 @@
 #include <hastings/tensor/threads.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -202,9 +203,7 @@ void hs_parallel_for(int threads, int parts, void (*body)(int part, void *contex
     pthread_mutex_unlock(&lock);
     for (int i = 1; atomic_load_explicit(&j.busy, memory_order_acquire); i++) {
         relax();
-        if (i % 256 == 0) { /* its thread may need this core */
-            const struct timespec moment = { 0, 20000 };
-            nanosleep(&moment, NULL);
-        }
+        if (i % 64 == 0)
+            sched_yield(); /* its thread may need this core */
     }
 }
