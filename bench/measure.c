@@ -151,8 +151,10 @@ int peer_ask_text(peer *p, const char *line, double *numbers, int most, char *te
 
 void peer_stop(peer *p)
 {
-    if (p->to)
+    if (p->to) { /* other peers may hold the pipe open, so its end would not be seen */
+        fprintf(p->to, "quit\n");
         fclose(p->to);
+    }
     if (p->from)
         fclose(p->from);
     if (p->process > 0)

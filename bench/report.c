@@ -297,13 +297,21 @@ bool report_write(const char *json, const char *notes, const char *markdown, con
     const char *picture = strrchr(svg, '/');
     fprintf(out,
             "# Performance\n\n"
-            "Made by `./run bench steps --json FILE`, and `--report FILE` from that; "
-            "`bench/performance.md` says what "
-            "the figures mean and what follows from them. %s, %d threads; medians of %.0f rounds "
-            "of %g s in which all "
-            "contenders take turns.",
-            text_of(all, "isa"), threads, number_of(all, NULL, "rounds"),
-            number_of(all, NULL, "round_seconds"));
+            "Made from [bench/performance.json](../bench/performance.json), which `./run bench "
+            "steps --json FILE` "
+            "measures on your machine. %s, %d threads; medians of rounds in which all contenders "
+            "take turns (",
+            text_of(all, "isa"), threads);
+    const char *part, *between = "";
+    json_t *rounds;
+    json_object_foreach(json_object_get(all, "rounds"), part, rounds)
+    {
+        fprintf(out, "%s%s: %.0f of %g s", between, part,
+                json_number_value(json_array_get(rounds, 0)),
+                json_number_value(json_array_get(rounds, 1)));
+        between = ", ";
+    }
+    fprintf(out, "). What follows from the figures is said at the end.");
     const char *name;
     json_t *version;
     json_object_foreach(peers, name, version)

@@ -9,7 +9,7 @@
  *     steps --report JSON NOTES MARKDOWN SVG          the page docs/performance.md and its chart
  *
  * All contenders take turns in rounds, so that what else the machine does hits them alike; figures are medians over
- * the rounds. Peers run where python3 has torch or jax, and must first compute the same loss and gradient. The result
+ * the rounds. Parts that are not measured are kept if FILE has them. Peers run where python3 has torch or jax, and must first compute the same loss and gradient. The result
  * is JSON, of which --report makes docs/performance.md and its chart.
  */
 #include <errno.h>
@@ -463,6 +463,23 @@ static int dump(char **arguments)
                : 1;
 }
 
+/* Parts that this run did not measure stay as they are in the file. */
+static void keep_parts(const settings *set, json_t *result)
+{
+    static const char *const parts[] = { "checks", "steps", "sampling", "first", "scaling" };
+    json_t *before = set->json ? json_load_file(set->json, 0, NULL) : NULL;
+    for (int i = 0; i < 5; i++)
+        if (before && !listed(set->parts, parts[i]) && json_object_get(before, parts[i])) {
+            json_object_set(result, parts[i], json_object_get(before, parts[i]));
+            json_t *rounds = json_object_get(json_object_get(before, "rounds"), parts[i]);
+            if (rounds)
+                json_object_set(json_object_get(result, "rounds"), parts[i], rounds);
+        }
+    if (before && json_object_size(json_object_get(result, "peers")) == 0)
+        json_object_set(result, "peers", json_object_get(before, "peers"));
+    json_decref(before);
+}
+
 int main(int argc, char **argv)
 {
     settings set = { .seconds = 0.3,
@@ -536,11 +553,16 @@ int main(int argc, char **argv)
             peer_stop(&all.process[p][way]);
     if (listed(set.parts, "scaling"))
         measure_scaling(&set, scaling);
+    json_t *rounds = json_object(); /* of each part that was measured */
+    static const char *const parts[] = { "steps", "sampling", "first", "scaling" };
+    for (int i = 0; i < 4; i++)
+        if (listed(set.parts, parts[i]))
+            json_object_set_new(rounds, parts[i], json_pack("[i, f]", set.rounds, set.seconds));
     json_t *result =
-        json_pack("{s:s, s:i, s:i, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "isa",
-                  hs_isa_name(hs_cpu_isa()), "threads", set.threads[1], "rounds", set.rounds,
-                  "round_seconds", set.seconds, "peers", versions, "checks", checks, "steps", steps,
-                  "sampling", sampling, "first", first, "scaling", scaling);
+        json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "isa", hs_isa_name(hs_cpu_isa()),
+                  "threads", set.threads[1], "rounds", rounds, "peers", versions, "checks", checks,
+                  "steps", steps, "sampling", sampling, "first", first, "scaling", scaling);
+    keep_parts(&set, result);
     const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(6);
     const int status =
         set.json ? json_dump_file(result, set.json, flags) : json_dumpf(result, stdout, flags);
