@@ -142,7 +142,7 @@ START_TEST(test_logistic_has_the_label)
     ck_assert_uint_eq(hs_target_original_dim(t), 3);
     snprintf(spec, sizeof spec, "logistic,data=%s", path); /* the last column is not of 0 and 1 */
     ck_assert_ptr_null(hs_spec_target(s, spec));
-    ck_session_failed(s, HS_EFORMAT, path, "line 2, column 3 (b)", "expected 0 or 1");
+    ck_session_failed(s, HS_EINVAL, path, "line 2, column 3 (b)", "expected 0 or 1");
     snprintf(spec, sizeof spec, "logistic,data=%s,label=ill", path);
     ck_assert_ptr_null(hs_spec_target(s, spec));
     ck_session_failed(s, HS_EINVAL, path, "no column is called \"ill\"");
