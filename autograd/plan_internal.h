@@ -4,8 +4,9 @@
  *     plan_graph.c    the live part of the tape, equal nodes merged, identities removed
  *     plan_fuse.c     which nodes are computed inside another's kernel
  *     plan_layout.c   how the batch is cut, and where each value is stored
- *     plan_steps.c    the kernel calls, in order (plan_program.c: elementwise groups)
- *     plan_run.c      running them
+ *     plan_steps.c    the kernel calls, in order (plan_program.c: elementwise groups;
+ *                     plan_factors.c: gradients that are not computed)
+ *     plan_run.c      running them (plan_program_run.c: elementwise groups)
  */
 #ifndef HASTINGS_AUTOGRAD_PLAN_INTERNAL_H
 #define HASTINGS_AUTOGRAD_PLAN_INTERNAL_H
@@ -125,6 +126,21 @@ typedef struct {
     program_step *step;
     int result; /* register or operand that holds the value: as program_step.source */
 } program;
+
+enum { BLOCK_BYTES = 4096 }; /* of a block: a few of them fit into the first-level cache */
+
+/* Which loop the rows of a tile belong to: summed dimensions are inside of kept ones. */
+static inline int tile_kind(const program *p)
+{
+    return p->dims[1] ? 1 : 0;
+}
+
+/* Distance in elements between an operand's numbers for neighbouring rows of a tile. */
+static inline size_t row_stride(const program *p, const program_operand *operand)
+{
+    const int kind = tile_kind(p);
+    return operand->stride[kind][p->dims[kind] - 1];
+}
 
 struct plan_step {
     void (*run)(const plan_step *step, run_state *state);
@@ -254,6 +270,9 @@ bool plan_make_steps(hs_plan *plan);
 /* In plan_program.c: makes the program for an elementwise node or a sum, and runs it. */
 /* Of sums that are outputs and nothing but products: keeps the factors instead of computing them. */
 bool plan_keep_factors(hs_plan *plan);
+
+/* Whether a step adds the product of a column and a row to a sum over the batch. */
+bool is_outer_product(const plan_step *step);
 bool program_make(hs_plan *plan, plan_step *step);
 void program_run(const plan_step *step, run_state *state);
 size_t program_scratch(const hs_plan *plan, const program *p);
