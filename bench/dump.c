@@ -7,6 +7,8 @@
 
 #include <jansson.h>
 
+enum { MANY = 50000000 }; /* parameters that are treated with care for memory */
+
 static bool write_npy(const char *folder, const char *name, const char *type, const size_t *shape,
                       int rank, const void *data)
 {
@@ -37,7 +39,6 @@ static bool write_npy(const char *folder, const char *name, const char *type, co
 /* Parameters or gradients, in their own type if there are very many. */
 static bool write_params(const char *folder, const char *name, hs_params *ps, bool gradients)
 {
-    enum { MANY = 50000000 };
     const size_t n = hs_params_size(ps);
     double *values = hs_alloc(n * sizeof *values);
     if (!values)
@@ -47,8 +48,11 @@ static bool write_params(const char *folder, const char *name, hs_params *ps, bo
     else
         hs_params_get(ps, values);
     const bool narrow = n > MANY;
-    for (size_t i = 0; narrow && i < n; i++) /* in place: each is written before it is read over */
-        ((float *)values)[i] = (float)values[i];
+    for (size_t i = 0; narrow && i < n;
+         i++) { /* in place: each is read before it is written over */
+        const float x = (float)values[i];
+        memcpy((char *)values + i * sizeof x, &x, sizeof x);
+    }
     const bool ok = write_npy(folder, name, narrow ? "f4" : "f8", &n, 1, values);
     hs_free(values);
     return ok;
@@ -89,6 +93,26 @@ static bool write_facts(const char *folder, const problem *p, const char *object
     return ok;
 }
 
+/* Couplings begin as the identity, of which the hidden layers have no gradient: noise makes the comparison one of all
+ * parameters. Not where there are very many, whose start would be lost. */
+static bool stir(hs_params *ps)
+{
+    const size_t n = hs_params_size(ps);
+    if (n > MANY || n == 1)
+        return true;
+    double *values = hs_alloc(n * sizeof *values), *noise = hs_alloc(n * sizeof *noise);
+    if (values && noise) {
+        hs_params_get(ps, values);
+        hs_random_rows(HS_F64, HS_NORMAL, (hs_address){ .seed = 5 }, 0, 1, n, noise);
+        for (size_t i = 0; i < n; i++)
+            values[i] += 0.03 * noise[i];
+        hs_params_set(ps, values);
+    }
+    const bool ok = values && noise;
+    hs_free(values), hs_free(noise);
+    return ok;
+}
+
 bool problem_dump(const bench_case *c, const char *objective, hs_dtype dtype, const char *folder)
 {
     problem p;
@@ -113,8 +137,12 @@ bool problem_dump(const bench_case *c, const char *objective, hs_dtype dtype, co
     void *inputs[2] = { x, n };
     const size_t counts[2] = { c->starts * d, rows * normals };
     for (int k = 0; k < 2 && dtype == HS_F32; k++)
-        for (size_t i = 0; i < counts[k]; i++)
-            ((float *)inputs[k])[i] = (float)((double *)inputs[k])[i];
+        for (size_t i = 0; i < counts[k]; i++) {
+            const float number = (float)((const double *)inputs[k])[i];
+            memcpy((char *)inputs[k] + i * sizeof number, &number, sizeof number);
+        }
+    if (!stir(hs_proposal_params(p.proposal)))
+        return false;
     hs_tape *tape = hs_tape_new(dtype);
     hs_var vx = hs_input(tape, "x", HS_START, hs_dims(d)),
            vn = hs_input(tape, "n", HS_ROW, hs_dims(normals));

@@ -238,7 +238,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "mlp: seconds must be positive, and rounds between 1 and %d\n", MAX_ROUNDS);
         return 2;
     }
-    peer torch; /* started first: a fork after an OpenMP region would hang */
+    peer torch;
     if (!peer_start(&torch, set.script))
         fprintf(stderr, "mlp: no PyTorch (python3 with torch): its columns stay empty\n");
     printf("Forward and backward pass, medians of %d rounds of %g s, %s. Microseconds; GFLOP/s and "
