@@ -6,7 +6,22 @@
 
 enum { JUDGING_BATCHES = 50 };
 
-/* Trains and judges one try; false if the session failed for good. */
+/* How far a try is from the acceptance that its objective asks for; 0 if it asks for none, or near enough. */
+static double miss_of(const hs_objective *o, double alpha)
+{
+    const double near_enough = 0.03;
+    const double off = o->acceptance > 0 ? fabs(alpha - o->acceptance) : 0;
+    return off <= near_enough ? 0 : off;
+}
+
+static bool better(const hs_restarts *r, const hs_objective *o, size_t a, size_t b)
+{
+    const double miss_a = miss_of(o, r->alpha[a]), miss_b = miss_of(o, r->alpha[b]);
+    return miss_a != miss_b ? miss_a < miss_b : r->loss[a] < r->loss[b];
+}
+
+/* Trains and judges one try; false if the session failed for good. *adapted is what all are judged with,
+ * not a number as long as none has attained its acceptance. */
 static bool one_try(hs_session *s, const hs_target *target, hs_proposal *proposal, size_t k,
                     const hs_train_options *options, hs_restarts *r, hs_training *training,
                     double *adapted)
@@ -25,9 +40,7 @@ static bool one_try(hs_session *s, const hs_target *target, hs_proposal *proposa
     hs_status status = hs_train(s, target, proposal, &o, training);
     hs_evaluation e = { 0 };
     if (!status) {
-        if (k == 0)
-            *adapted = training->adapted;
-        o.objective.adapted = *adapted;
+        o.objective.adapted = isnan(*adapted) ? training->adapted : *adapted;
         o.seed = options->seed; /* the same batches for all */
         o.online = false;
         status = hs_evaluate(s, target, proposal, &o, JUDGING_BATCHES, &e);
@@ -35,6 +48,8 @@ static bool one_try(hs_session *s, const hs_target *target, hs_proposal *proposa
     r->loss[k] = status || !isfinite(e.loss) ? (double)INFINITY : e.loss;
     r->loss_error[k] = e.loss_error;
     r->alpha[k] = e.alpha;
+    if (isnan(*adapted) && isfinite(r->loss[k]) && miss_of(&o.objective, e.alpha) == 0)
+        *adapted = training->adapted;
     if (status == HS_ENONFINITE)
         hs_session_clear(s); /* this try is lost, the others are not */
     return !status || status == HS_ENONFINITE;
@@ -47,7 +62,7 @@ hs_proposal *hs_train_restarts(hs_session *s, const hs_target *target, hs_propos
     hs_restarts unwanted;
     hs_restarts *r = report ? report : &unwanted;
     hs_proposal *best = NULL;
-    double adapted = options->objective.adapted;
+    double adapted = (double)NAN;
     memset(r, 0, sizeof *r);
     if (hs_session_status(s))
         return NULL;
@@ -67,7 +82,7 @@ hs_proposal *hs_train_restarts(hs_session *s, const hs_target *target, hs_propos
         if (!one_try(s, target, proposal, k, options, r, &training, &adapted))
             return NULL;
         r->tries = k + 1;
-        if (isfinite(r->loss[k]) && (!best || r->loss[k] < r->loss[r->best])) {
+        if (isfinite(r->loss[k]) && (!best || better(r, &options->objective, k, r->best))) {
             best = proposal;
             r->best = k;
             r->training = training;

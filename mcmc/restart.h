@@ -11,7 +11,9 @@
  *     hs_proposal *best = hs_train_restarts(s, target, make, NULL, 5, &options, &report);
  *
  * The best is the one whose training objective is lowest on new batches: never a test metric, so what is
- * measured on it afterwards is not flattered by the choice. The report says what each try came to.
+ * measured on it afterwards is not flattered by the choice. An objective with a target acceptance is a
+ * constraint, and tries that are off it by more than 0.03 are kept only if all are: of those, the nearest.
+ * The report says what each try came to.
  */
 #ifndef HASTINGS_MCMC_RESTART_H
 #define HASTINGS_MCMC_RESTART_H
@@ -26,8 +28,9 @@ typedef hs_proposal *(*hs_proposal_maker)(hs_session *s, uint64_t replica, void 
 typedef struct {
     size_t tries, best;
     /** Of each try, on the same new batches: loss, its standard error, acceptance. An objective's adapted
-     *  number is held at what the first try ended with, so that all are judged alike. A try that failed
-     *  with numbers that are not finite has a loss of infinity. */
+     *  number is held at what the first try that attained the acceptance ended with, so that all that did
+     *  are judged alike; before there is one, it is the try's own. A try that failed with numbers that are
+     *  not finite has a loss of infinity. */
     double loss[HS_MOST_RESTARTS], loss_error[HS_MOST_RESTARTS], alpha[HS_MOST_RESTARTS];
     hs_training training; /**< of the best */
 } hs_restarts;

@@ -55,6 +55,10 @@ typedef struct hs_objective {
      *  t->adapted, and after each step it becomes adapt(o, value, mean acceptance probability). */
     double (*adapt)(const struct hs_objective *o, double value, double mean_alpha);
     double adapted;
+
+    /** 0, or the mean acceptance probability that `adapt` works towards: a training that has missed it
+     *  has failed, whatever its loss (restart.h). */
+    double acceptance;
 } hs_objective;
 
 #endif

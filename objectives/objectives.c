@@ -14,7 +14,7 @@
 /* What the places of `number` mean. */
 enum { COEFFICIENT = 0 };                    /* ab-initio */
 enum { SCALE = 0, GUARD = 1 };               /* l2hmc */
-enum { ACCEPTANCE = 0, RHO = 1, LIMIT = 2 }; /* gsm, scout */
+enum { RHO = 0, LIMIT = 1, FLOOR = 2 }; /* gsm, scout */
 
 static const char *fault_of_coefficient(const hs_objective *o)
 {
@@ -32,17 +32,19 @@ static const char *fault_of_l2hmc(const hs_objective *o)
 
 static const char *fault_of_adapted(const hs_objective *o)
 {
-    const double acceptance = o->number[ACCEPTANCE], rho = o->number[RHO];
-    const double limit = o->number[LIMIT];
+    const double acceptance = o->acceptance, rho = o->number[RHO];
+    const double limit = o->number[LIMIT], floor = o->number[FLOOR];
     if (!(acceptance > 0 && acceptance < 1))
         return "the target acceptance must lie between 0 and 1";
     if (!(rho > 0 && rho < 1))
         return "the rate of adaptation must lie between 0 and 1";
     if (!(limit > 1 && isfinite(limit)))
         return "the limit of b must be a number above 1";
-    return o->adapted >= 1 / limit && o->adapted <= limit
+    if (!(floor > 0 && floor < limit))
+        return "the floor of b must be a positive number below its limit";
+    return o->adapted >= floor && o->adapted <= limit
                ? NULL
-               : "b must lie between 1 / limit and limit";
+               : "b must lie between its floor (1 / limit, if none is given) and its limit";
 }
 
 /* ---- Losses -----------------------------------------------------------------------------------
@@ -143,10 +145,9 @@ static hs_var loss_nll(const hs_transition *t, const hs_objective *o)
 
 static double adapt(const hs_objective *o, double b, double mean_alpha)
 {
-    const double limit = o->number[LIMIT];
     if (isfinite(mean_alpha))
-        b *= 1 + o->number[RHO] * (mean_alpha - o->number[ACCEPTANCE]);
-    return fmin(fmax(b, 1 / limit), limit);
+        b *= 1 + o->number[RHO] * (mean_alpha - o->acceptance);
+    return fmin(fmax(b, o->number[FLOOR]), o->number[LIMIT]);
 }
 
 /* ---- Objectives -------------------------------------------------------------------------------
@@ -181,13 +182,15 @@ static hs_objective adapted(const char *name, const hs_target_acceptance *given,
                             hs_var (*loss)(const hs_transition *t, const hs_objective *o))
 {
     /* What is not given has its default; what is wrong is kept, and reported by the loss. */
+    const double limit = given->limit != 0 ? given->limit : OBJECTIVE_LIMIT;
     return (hs_objective){
         .name = name,
         .loss = loss,
         .adapt = adapt,
-        .number = { given->acceptance, given->rho != 0 ? given->rho : OBJECTIVE_RHO,
-                    given->limit != 0 ? given->limit : OBJECTIVE_LIMIT },
+        .number = { given->rho != 0 ? given->rho : OBJECTIVE_RHO, limit,
+                    given->floor != 0 ? given->floor : 1 / limit },
         .adapted = given->b != 0 ? given->b : 1,
+        .acceptance = given->acceptance,
     };
 }
 

@@ -63,7 +63,8 @@ typedef struct {
     double acceptance; /**< the mean acceptance probability that b is adapted to reach */
     double b;          /**< to start with; 0: 1 */
     double rho;        /**< rate of adaptation, below 1; 0: 0.02 */
-    double limit;      /**< b stays between 1 / limit and limit; 0: 1e4 */
+    double limit;      /**< b stays below it; 0: 1e4 */
+    double floor;      /**< b stays above it; 0: 1 / limit */
 } hs_target_acceptance;
 
 /**
@@ -74,6 +75,10 @@ typedef struct {
  * After each step b *= 1 + rho (mean alpha - acceptance): a larger b asks for larger steps, so it
  * must fall while too little is accepted. (The paper prints the opposite sign, which runs away.) A
  * mean that is not a number leaves b as it is.
+ *
+ * A network that begins far from the target accepts little, and b falls until entropy counts for
+ * nothing: what is learnt then is to be accepted, by small steps or by one mode of many. A floor
+ * keeps b from it.
  */
 hs_objective hs_gsm(double acceptance);
 hs_objective hs_gsm_with(const hs_target_acceptance *options);

@@ -8,12 +8,14 @@
 
 #include "objectives_internal.h"
 
+enum { MOST_NUMBERS = 5 };
+
 /* How one objective is made from numbers, and its numbers read back from it. */
 typedef struct {
     hs_objective_entry entry;
     size_t least, most; /* numbers that must, and may be given */
-    double defaults[4]; /* of those that are not; they make the short form when printed */
-    bool percentage;    /* "name-60" is "name:0.6" */
+    double defaults[MOST_NUMBERS]; /* of those that are not; they make the short form when printed */
+    bool percentage;               /* "name-60" is "name:0.6" */
     hs_objective (*make)(const double *number);
     void (*numbers)(const hs_objective *o, double *number);
 } row;
@@ -41,7 +43,8 @@ static hs_objective make_l2hmc(const double *a)
 
 static hs_target_acceptance options_of(const double *a)
 {
-    return (hs_target_acceptance){ .acceptance = a[0], .b = a[1], .rho = a[2], .limit = a[3] };
+    return (hs_target_acceptance){ .acceptance = a[0], .b = a[1], .rho = a[2],
+                                   .limit = a[3], .floor = a[4] };
 }
 
 static hs_objective make_gsm(const double *a)
@@ -70,19 +73,21 @@ static hs_objective make_nll(const double *a)
 
 static void same_numbers(const hs_objective *o, double *number)
 {
-    memcpy(number, o->number, sizeof o->number);
+    memcpy(number, o->number, sizeof o->number); /* 4 are fewer than MOST_NUMBERS */
 }
 
 static void adapted_numbers(const hs_objective *o, double *number)
 {
-    const double in_order[4] = { o->number[0], o->adapted, o->number[1], o->number[2] };
+    const double rho = o->number[0], limit = o->number[1], floor = o->number[2];
+    const double in_order[MOST_NUMBERS] = { o->acceptance, o->adapted, rho, limit,
+                                            floor == 1 / limit ? 0 : floor };
     memcpy(number, in_order, sizeof in_order);
 }
 
-#define BALANCED "acceptance[,b[,rho[,limit]]]"
+#define BALANCED "acceptance[,b[,rho[,limit[,floor]]]]"
 #define BALANCED_DEFAULTS                                                                          \
     {                                                                                              \
-        0, 1, OBJECTIVE_RHO, OBJECTIVE_LIMIT                                                       \
+        0, 1, OBJECTIVE_RHO, OBJECTIVE_LIMIT, 0                                                     \
     }
 
 /* clang-format off */
@@ -97,10 +102,10 @@ static const row rows[] = {
     { { "l2hmc", "s2[,guard]", "squared jumps and their inverses; s2 = 1, guard = 1e-4" },
       0, 2, { 1, OBJECTIVE_GUARD }, false, make_l2hmc, same_numbers },
     { { "gsm", BALANCED, "entropy at a target acceptance; gsm-60 is gsm:0.6" },
-      1, 4, BALANCED_DEFAULTS, true, make_gsm, adapted_numbers },
+      1, MOST_NUMBERS, BALANCED_DEFAULTS, true, make_gsm, adapted_numbers },
     { { "scout", BALANCED,
         "divergence from the target at a target acceptance; scout-60 is scout:0.6" },
-      1, 4, BALANCED_DEFAULTS, true, make_scout, adapted_numbers },
+      1, MOST_NUMBERS, BALANCED_DEFAULTS, true, make_scout, adapted_numbers },
     { { "kl", "", "divergence of the proposal from the target" },
       0, 0, { 0 }, false, make_kl, same_numbers },
     { { "nll", "", "negative log-likelihood of draws of the target, for independent proposals" },
@@ -193,7 +198,7 @@ hs_status hs_objective_parse(const char *text, hs_objective *o, char *error, siz
     const reader r = { text, error, size };
     const char *colon = strchr(text, ':'), *dash = strrchr(text, '-');
     const row *kind = find(text, colon ? (size_t)(colon - text) : strlen(text));
-    double number[4] = { 0 };
+    double number[MOST_NUMBERS] = { 0 };
     size_t count = 0;
     if (!kind && !colon && dash) {
         kind = find(text, (size_t)(dash - text));
@@ -245,7 +250,7 @@ static int print_number(char *text, size_t size, double x)
 const char *hs_objective_text(const hs_objective *o, char text[HS_OBJECTIVE_TEXT])
 {
     const row *kind = find(o->name, strlen(o->name));
-    double number[4];
+    double number[MOST_NUMBERS];
     snprintf(text, HS_OBJECTIVE_TEXT, "%s", o->name);
     if (!kind || kind->make(kind->defaults).loss != o->loss)
         return text;

@@ -133,6 +133,26 @@ START_TEST(the_best_try_is_kept)
 }
 END_TEST
 
+/* At a small b the lower loss is that of small steps, which accept too much. */
+START_TEST(a_try_that_attains_its_acceptance_goes_before_a_lower_loss)
+{
+    hs_session *s = hs_session_new(&(hs_session_options){ .seed = 3 });
+    hs_target *target = hs_target_gaussian(s, 4, NULL);
+    double steps[] = { 0.55, 1.2, 20 };
+    const hs_train_options options = { .objective = hs_gsm(0.3), .steps = 20 };
+    hs_restarts report;
+    ck_assert_ptr_nonnull(hs_train_restarts(s, target, make_walk, steps, 3, &options, &report));
+    ck_assert_uint_eq(report.best, 1);
+    ck_assert_close(report.alpha[1], 0.3, 0, 0.03);
+    ck_assert(report.alpha[0] > 0.5 && report.loss[0] < report.loss[1]);
+    double far_off[] = { 0.05, 20 }; /* none attains it: 0 is nearer to 0.3 than 1 */
+    ck_assert_ptr_nonnull(hs_train_restarts(s, target, make_walk, far_off, 2, &options, &report));
+    ck_assert_uint_eq(report.best, 1);
+    ck_assert(report.loss[0] < report.loss[1]);
+    hs_session_free(s);
+}
+END_TEST
+
 /* A target in plain C: its gradient serves HMC, which leaves its moments in place. */
 static double quartic(const double *x, size_t n, void *context)
 {
@@ -207,6 +227,7 @@ static Suite *posterior_suite(void)
     tcase_set_timeout(tests, 300);
     tcase_add_loop_test(tests, samplers_agree, 0, sizeof posteriors / sizeof *posteriors);
     tcase_add_test(tests, the_best_try_is_kept);
+    tcase_add_test(tests, a_try_that_attains_its_acceptance_goes_before_a_lower_loss);
     tcase_add_test(tests, a_target_in_plain_c);
     tcase_add_test(tests, replications_are_averaged);
     suite_add_tcase(suite, tests);

@@ -206,6 +206,12 @@ START_TEST(b_follows_the_acceptance)
     ck_assert_close(b, 1e4, 1e-12, 0);
     ck_assert_double_eq(o.adapt(&o, 3, (double)NAN), 3);
     ck_assert_double_eq(o.adapt(&o, (double)NAN, 0.5), 1e-4);
+    const hs_objective held =
+        hs_gsm_with(&(hs_target_acceptance){ .acceptance = 0.6, .b = 2, .floor = 1.5 });
+    b = held.adapted;
+    for (int i = 0; i < 1000; i++)
+        b = held.adapt(&held, b, 0);
+    ck_assert_double_eq(b, 1.5);
 }
 END_TEST
 
@@ -217,6 +223,7 @@ START_TEST(bad_numbers_are_errors_on_the_tape)
     const hs_target_acceptance bad_b = { .acceptance = 0.5, .b = -1 };
     const hs_target_acceptance bad_rho = { .acceptance = 0.5, .rho = 2 };
     const hs_target_acceptance bad_limit = { .acceptance = 0.5, .limit = 0.5 };
+    const hs_target_acceptance bad_floor = { .acceptance = 0.5, .floor = 1e5 };
     const hs_objective bad[] = { hs_ab_initio(-1),
                                  hs_ab_initio((double)NAN),
                                  hs_ab_initio_log((double)INFINITY),
@@ -228,7 +235,8 @@ START_TEST(bad_numbers_are_errors_on_the_tape)
                                  hs_scout(60),
                                  hs_gsm_with(&bad_b),
                                  hs_scout_with(&bad_rho),
-                                 hs_gsm_with(&bad_limit) };
+                                 hs_gsm_with(&bad_limit),
+                                 hs_gsm_with(&bad_floor) };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         free_transition f = make_transition(HS_F64);
         bad[i].loss(&f.t, &bad[i]);
@@ -253,27 +261,30 @@ START_TEST(text_is_read_and_written)
 {
     static const struct {
         const char *text, *name, *written;
-        double number[3], adapted;
+        double number[3], adapted, acceptance;
     } cases[] = {
-        { "ab-initio", "ab-initio", "ab-initio", { 0.18125 }, 0 },
-        { "ab-initio:0.21510", "ab-initio", "ab-initio:0.2151", { 0.2151 }, 0 },
-        { "ab-initio-log:3e-2", "ab-initio-log", "ab-initio-log:0.03", { 0.03 }, 0 },
-        { "msjd", "msjd", "msjd", { 0 }, 0 },
-        { "l2hmc", "l2hmc", "l2hmc", { 1, 1e-4 }, 0 },
-        { "l2hmc:2", "l2hmc", "l2hmc:2", { 2, 1e-4 }, 0 },
-        { "l2hmc:2,0", "l2hmc", "l2hmc:2,0", { 2, 0 }, 0 },
-        { "gsm-60", "gsm", "gsm-60", { 0.6, 0.02, 1e4 }, 1 },
-        { "gsm-5", "gsm", "gsm-5", { 0.05, 0.02, 1e4 }, 1 },
-        { "gsm:0.6,0.5,0.02", "gsm", "gsm:0.6,0.5", { 0.6, 0.02, 1e4 }, 0.5 },
+        { "ab-initio", "ab-initio", "ab-initio", { 0.18125 }, 0, 0 },
+        { "ab-initio:0.21510", "ab-initio", "ab-initio:0.2151", { 0.2151 }, 0, 0 },
+        { "ab-initio-log:3e-2", "ab-initio-log", "ab-initio-log:0.03", { 0.03 }, 0, 0 },
+        { "msjd", "msjd", "msjd", { 0 }, 0, 0 },
+        { "l2hmc", "l2hmc", "l2hmc", { 1, 1e-4 }, 0, 0 },
+        { "l2hmc:2", "l2hmc", "l2hmc:2", { 2, 1e-4 }, 0, 0 },
+        { "l2hmc:2,0", "l2hmc", "l2hmc:2,0", { 2, 0 }, 0, 0 },
+        { "gsm-60", "gsm", "gsm-60", { 0.02, 1e4, 1e-4 }, 1, 0.6 },
+        { "gsm-5", "gsm", "gsm-5", { 0.02, 1e4, 1e-4 }, 1, 0.05 },
+        { "gsm:0.6,0.5,0.02", "gsm", "gsm:0.6,0.5", { 0.02, 1e4, 1e-4 }, 0.5, 0.6 },
         { "gsm:0.123456789012345",
           "gsm",
           "gsm:0.123456789012345",
-          { 0.123456789012345, 0.02, 1e4 },
-          1 },
-        { "scout:0.9,1,0.1,50", "scout", "scout:0.9,1,0.1,50", { 0.9, 0.1, 50 }, 1 },
-        { "scout-90", "scout", "scout-90", { 0.9, 0.02, 1e4 }, 1 },
-        { "kl", "kl", "kl", { 0 }, 0 },
-        { "nll", "nll", "nll", { 0 }, 0 },
+          { 0.02, 1e4, 1e-4 },
+          1,
+          0.123456789012345 },
+        { "scout:0.9,1,0.1,50", "scout", "scout:0.9,1,0.1,50", { 0.1, 50, 0.02 }, 1, 0.9 },
+        { "gsm:0.6,1,0.02,20,1", "gsm", "gsm:0.6,1,0.02,20,1", { 0.02, 20, 1 }, 1, 0.6 },
+        { "gsm:0.6,1,0.02,20,0.05", "gsm", "gsm:0.6,1,0.02,20", { 0.02, 20, 0.05 }, 1, 0.6 },
+        { "scout-90", "scout", "scout-90", { 0.02, 1e4, 1e-4 }, 1, 0.9 },
+        { "kl", "kl", "kl", { 0 }, 0, 0 },
+        { "nll", "nll", "nll", { 0 }, 0, 0 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         hs_objective o;
@@ -283,6 +294,7 @@ START_TEST(text_is_read_and_written)
         for (int k = 0; k < 3; k++)
             ck_assert_double_eq(o.number[k], cases[i].number[k]);
         ck_assert_double_eq(o.adapted, cases[i].adapted);
+        ck_assert_double_eq(o.acceptance, cases[i].acceptance);
         ck_assert_str_eq(hs_objective_text(&o, text), cases[i].written);
     }
     const hs_objective mine = { .name = "mine" }, alias = { .name = "kl" };
@@ -308,7 +320,9 @@ START_TEST(bad_text_is_refused)
         { "gsm:60", "the target acceptance must lie between 0 and 1" },
         { "gsm:0.6,0", "number 2 must not be 0" },
         { "gsm:0.6,1,1.5", "the rate of adaptation" },
-        { "gsm:0.6,1,0.1,1e4,7", "takes at most 4 numbers" },
+        { "gsm:0.6,1,0.1,1e4,0.1,7", "takes at most 5 numbers" },
+        { "gsm:0.6,1,0.1,20,30", "the floor of b must be a positive number below its limit" },
+        { "gsm:0.6,1,0.1,20,2", "b must lie between its floor" },
         { "ab-initio:", "a number is expected at \"\"" },
         { "ab-initio:0.1,", "takes 1 number only" },
         { "ab-initio:0.1x", "a number is expected at \"0.1x\"" },
