@@ -93,6 +93,17 @@ static void expand(size_t first, size_t n, void *out_, const void *v_, size_t re
     }
 }
 
+static void expand_rows(size_t rows, size_t n, void *out_, const void *v_, size_t stride)
+{
+    const real *const v = v_;
+    for (size_t r = 0; r < rows; r++) {
+        real *const out = (real *)out_ + r * n;
+        const vec value = v_set1(v[r * stride]);
+        for (size_t i = 0; i < n; i += LANES)
+            v_storeu(out + i, value);
+    }
+}
+
 /* Partial vectors: the first n numbers at p, the rest as `fill`. */
 static vec load_some(const real *p, size_t n, real fill)
 {
@@ -188,6 +199,7 @@ const batch_kernels HS_KERNEL(batch) = {
     .sum = sum,
     .sum_lanes = sum_lanes,
     .expand = expand,
+    .expand_rows = expand_rows,
     .max_over = max_over,
     .logsumexp = logsumexp,
     .to_lanes = to_lanes,

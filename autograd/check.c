@@ -178,8 +178,9 @@ hs_status hs_gradcheck(hs_var y, const hs_var *wrt, const double *const *values,
             break;
         }
         memcpy(c.data[i], values[i], c.count[i] * sizeof(double));
-        hs_random_rows(HS_F64, HS_NORMAL, (hs_address){ options->seed, 30000, i }, 0, 1, c.count[i],
-                       c.v[i]);
+        hs_random_rows(HS_F64, HS_NORMAL,
+                       (hs_address){ .seed = options->seed, .stream = 30000, .step = i }, 0, 1,
+                       c.count[i], c.v[i]);
     }
     if (!status)
         status = check_orders(&c, y, options->order, report);

@@ -29,6 +29,8 @@ typedef struct {
                       bool add);
     /* out[l] = v[l / repeat] for first <= l < first + n, stored from out[0]. */
     void (*expand)(size_t first, size_t n, void *out, const void *v, size_t repeat);
+    /* out[r * n + i] = v[r * stride] for r < rows and i < n, a multiple of lanes. */
+    void (*expand_rows)(size_t rows, size_t n, void *out, const void *v, size_t stride);
     /* Along an axis of `length` places: x[k * stride + i], out[i], i < n. */
     void (*max_over)(size_t n, size_t length, size_t stride, void *out, const void *x);
     void (*logsumexp)(size_t n, size_t length, size_t stride, void *out, const void *x);

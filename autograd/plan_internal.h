@@ -3,6 +3,7 @@
  * A plan is made in passes, each in a file of its own:
  *     plan_graph.c    the live part of the tape, equal nodes merged, identities removed
  *     plan_fuse.c     which nodes are computed inside another's kernel
+ *     plan_sweep.c    which steps go over long vectors together, and hence their order
  *     plan_layout.c   how the batch is cut, and where each value is stored
  *     plan_steps.c    the kernel calls, in order (plan_program.c: elementwise groups;
  *                     plan_factors.c: gradients that are not computed)
@@ -24,6 +25,7 @@ typedef enum { STAGE_BEFORE, STAGE_SHARD, STAGE_AFTER, STAGE_COUNT } plan_stage;
 /* Where a value is. */
 typedef enum {
     IN_SHARD,   /* workspace of the thread: offset bytes from its start */
+    IN_CHUNK,   /* likewise, but of a chunk of its features at a time */
     IN_SHARED,  /* workspace of the plan */
     IN_SUM,     /* what is summed over the batch: sum number `index` */
     IN_OUTSIDE, /* memory of the caller or the tape: outside[index] */
@@ -67,7 +69,11 @@ typedef struct {
     int32_t sum;         /* number of the sum over the batch, or -1 */
     place at;
     place at_outside; /* inputs of the batch: the caller's rows */
-    int32_t last;     /* position in the order of steps up to which the value is needed */
+    int32_t position; /* in the order of steps; those of a sweep have the same */
+    int32_t rank;     /* in the order of nodes */
+    bool in_sweep;    /* computed chunk by chunk, */
+    bool local;   /* and needed in the same sweep only: there is never more than a chunk of it */
+    int32_t last; /* position up to which the value is needed, or rank if it is local */
 } plan_node;
 
 /* What a fused product applies to its result, and the node that stands for that result. */
@@ -97,6 +103,7 @@ typedef struct {
     operand_mode mode;
     size_t stride[2][LOOP_DIMS]; /* kept and summed dimensions; in elements */
     size_t repeat;               /* OPERAND_EXPAND: lanes per element */
+    size_t feature;              /* elements from one feature of a vector to the next */
 } program_operand;
 
 typedef struct {
@@ -118,6 +125,7 @@ typedef struct {
     bool inner_lanes;       /* the innermost dimension is the lanes of the batch */
     hs_extent lanes_extent; /* of the iteration, if inner_lanes */
     bool inner_summed;
+    bool lane_sum;                /* nothing but a sum over lanes, which has a kernel of its own */
     bool inner_starts;            /* sums the lanes of each start point apart */
     size_t tile;                  /* rows of a tile; 1: none */
     size_t out_stride[LOOP_DIMS]; /* kept dimensions */
@@ -142,6 +150,18 @@ static inline size_t row_stride(const program *p, const program_operand *operand
     return operand->stride[kind][p->dims[kind] - 1];
 }
 
+/* Consecutive steps over vectors of the same length, run chunk by chunk of its features: a chunk of every value
+ * fits into the cache, where the next step finds it. Steps that sum over features have a place for the sum of each
+ * piece, a number of consecutive chunks; pieces may run on threads of their own. */
+typedef struct {
+    int32_t steps, sums;
+    size_t pieces;
+    program *
+        *rest; /* of each step, for the features that do not fill a chunk; NULL: none are left */
+    size_t sum_numbers;    /* room for the result of a sum */
+    size_t scratch, total; /* bytes: for the programs of a piece, and of all that is needed */
+} plan_sweep;
+
 struct plan_step {
     void (*run)(const plan_step *step, run_state *state);
     const char *what;
@@ -151,6 +171,9 @@ struct plan_step {
     place out;
     place in[3];
     program *program;
+    plan_sweep *sweep;           /* if it is the first of one */
+    int32_t sweep_sum;           /* number of the sum in its sweep, or -1 */
+    size_t out_feature;          /* elements from one feature of the result to the next */
     size_t m, n, k;              /* matmul */
     size_t outer, length, inner; /* ops along an axis: [outer][length][inner] */
     product_tail tail;
@@ -198,6 +221,10 @@ struct hs_plan {
     product_tail *tail; /* per node, for those that are products */
     int32_t nodes, capacity;
     size_t nodes_live;
+    int32_t *order;      /* all nodes, in the order of their steps */
+    size_t sweep_length; /* of the vectors that sweeps go over; 0: there are none */
+    size_t sweep_chunk;  /* and of the part that is worked on at a time */
+    size_t chunk_bytes;  /* for the values of a chunk */
 
     plan_output *output;
     size_t outputs;
@@ -235,6 +262,7 @@ struct run_state {
     const hs_run *run;
     char *workspace;
     char *scratch;
+    char *chunk;      /* values of the present chunk */
     char *bin;        /* this bin's sums; NULL: the totals themselves */
     bool first_shard; /* of the bin */
     size_t first[3];  /* number of the first start, row of the shard: by extent */
@@ -249,6 +277,8 @@ static inline void *resolve(const run_state *state, place at)
     switch (at.kind) {
     case IN_SHARD:
         return state->workspace + at.offset;
+    case IN_CHUNK:
+        return state->chunk + at.offset;
     case IN_SHARED:
         return plan->shared + at.offset;
     case IN_SUM:
@@ -264,18 +294,37 @@ static inline void *resolve(const run_state *state, place at)
 /* The passes; each returns false after failing the tape. */
 bool plan_build_graph(hs_plan *plan);
 bool plan_fuse(hs_plan *plan);
+bool plan_set_order(hs_plan *plan);
 bool plan_lay_out(hs_plan *plan, size_t shard_starts);
 bool plan_make_steps(hs_plan *plan);
 
-/* In plan_program.c: makes the program for an elementwise node or a sum, and runs it. */
 /* Of sums that are outputs and nothing but products: keeps the factors instead of computing them. */
 bool plan_keep_factors(hs_plan *plan);
 
 /* Whether a step adds the product of a column and a row to a sum over the batch. */
 bool is_outer_product(const plan_step *step);
-bool program_make(hs_plan *plan, plan_step *step);
+
+/* The program for the step of an elementwise node or a sum; for the first `features` of its vector, or all if 0. */
+program *program_make(hs_plan *plan, const plan_step *step, size_t features);
 void program_run(const plan_step *step, run_state *state);
+/* Runs a program for features from `first` on. */
+void program_run_from(const program *p, run_state *state, size_t first, char *out, bool add);
 size_t program_scratch(const hs_plan *plan, const program *p);
+
+/* Draws a part of a random vector. */
+void random_run_from(const plan_step *step, run_state *state, size_t first, size_t count);
+
+/* Makes a sweep of steps that were made one by one. */
+bool sweep_make(hs_plan *plan, plan_step *step, int32_t steps);
+void sweep_run(const plan_step *step, run_state *state);
+size_t choose_chunk(const hs_plan *plan);
+extern size_t sweep_least_bytes;
+
+/* Whether a result is added to what is there: parts of a sum over the batch are, except for the first. */
+static inline bool adds(const plan_step *step, const run_state *state)
+{
+    return step->out.kind == IN_SUM && !(step->first_in_sum && state->first_shard);
+}
 
 /* Fails the tape with the place of a node. */
 bool plan_fail(hs_plan *plan, hs_status status, int32_t node, const char *format, ...)

@@ -37,28 +37,51 @@ static bool take(const hs_plan *plan, size_t count, size_t *total, size_t *offse
 
 /* ---- Lifetimes ---------------------------------------------------------------------------- */
 
-static void find_lifetimes(hs_plan *plan)
+static void needed_until(hs_plan *plan, int32_t id, int32_t position)
 {
-    for (int32_t id = 0; id < plan->nodes; id++)
-        plan->node[id].last = id;
+    plan_node *owner = &plan->node[plan_owner(plan, id)];
+    if (owner->last < position)
+        owner->last = position;
+}
+
+/* What only steps of the same sweep need, and up to which of them. */
+static void find_local(hs_plan *plan)
+{
+    for (int32_t id = 0; id < plan->nodes; id++) {
+        plan_node *node = &plan->node[id];
+        node->local = node->in_sweep && node->count == plan->sweep_length &&
+                      node->extent != HS_SHARED && !node->output && node->last == node->position;
+        if (node->local)
+            node->last = node->rank;
+    }
     for (int32_t id = 0; id < plan->nodes; id++) {
         const plan_node *node = &plan->node[id];
         if (is_unused(node) || node->making == BY_VIEW || node->making == BY_OUTSIDE)
             continue;
-        const int32_t position = node->making == BY_OTHER ? node->host : id;
-        for (int i = 0; i < node->inputs; i++) {
-            plan_node *x = &plan->node[plan_owner(plan, node->input[i])];
-            if (x->last < position)
-                x->last = position;
-        }
+        const int32_t by = node->making == BY_OTHER ? node->host : id;
+        for (int i = 0; i < node->inputs; i++)
+            if (plan->node[plan_owner(plan, node->input[i])].local)
+                needed_until(plan, node->input[i], plan->node[by].rank);
+    }
+}
+
+static void find_lifetimes(hs_plan *plan)
+{
+    for (int32_t id = 0; id < plan->nodes; id++)
+        plan->node[id].last = plan->node[id].position;
+    for (int32_t id = 0; id < plan->nodes; id++) {
+        const plan_node *node = &plan->node[id];
+        if (is_unused(node) || node->making == BY_VIEW || node->making == BY_OUTSIDE)
+            continue;
+        const int32_t by = node->making == BY_OTHER ? node->host : id;
+        for (int i = 0; i < node->inputs; i++)
+            needed_until(plan, node->input[i], plan->node[by].position);
     }
     /* A view that is an output is stored where the view stands in the order. */
     for (int32_t id = 0; id < plan->nodes; id++)
-        if (plan->node[id].output) {
-            plan_node *x = &plan->node[plan_owner(plan, id)];
-            if (x->last < id)
-                x->last = id;
-        }
+        if (plan->node[id].output)
+            needed_until(plan, id, plan->node[id].position);
+    find_local(plan);
 }
 
 /* ---- Memory of a shard ---------------------------------------------------------------------- */
@@ -68,27 +91,30 @@ typedef struct {
     int32_t last;
 } live_block;
 
-/* Puts every value of the batch at the lowest offset that is free as long as it is needed. */
-static bool place_in_shard(hs_plan *plan)
+/* Puts every value of the batch, or every local one, at the lowest offset that is free as long as it is needed. */
+static bool place_values(hs_plan *plan, bool local, size_t *total)
 {
     live_block *live = hs_alloc((size_t)(plan->nodes + 1) * sizeof *live);
     if (!live)
         return false;
     int32_t blocks = 0; /* sorted by offset */
     bool ok = true;
-    plan->shard_bytes = 0;
-    for (int32_t id = 0; ok && id < plan->nodes; id++) {
-        plan_node *node = &plan->node[id];
-        if (is_unused(node) || node->making != BY_STEP || node->extent == HS_SHARED)
+    *total = 0;
+    for (int32_t k = 0; ok && k < plan->nodes; k++) {
+        plan_node *node = &plan->node[plan->order[k]];
+        if (is_unused(node) || node->making != BY_STEP || node->extent == HS_SHARED ||
+            node->local != local)
             continue;
+        const int32_t now = local ? node->rank : node->position;
         size_t bytes;
-        if (!value_bytes(plan, node->count, plan->stride[node->extent], &bytes)) {
+        if (!value_bytes(plan, local ? plan->sweep_chunk : node->count, plan->stride[node->extent],
+                         &bytes)) {
             ok = false;
             break;
         }
         int32_t kept = 0;
         for (int32_t i = 0; i < blocks; i++)
-            if (live[i].last >= id)
+            if (live[i].last >= now)
                 live[kept++] = live[i];
         blocks = kept;
         size_t offset = 0;
@@ -98,10 +124,10 @@ static bool place_in_shard(hs_plan *plan)
         memmove(live + place_at + 1, live + place_at, (size_t)(blocks - place_at) * sizeof *live);
         live[place_at] = (live_block){ offset, offset + bytes, node->last };
         blocks++;
-        node->at = (place){ IN_SHARD, 0, offset };
+        node->at = (place){ local ? IN_CHUNK : IN_SHARD, 0, offset };
         ok = offset <= (size_t)PTRDIFF_MAX - bytes;
-        if (ok && plan->shard_bytes < offset + bytes)
-            plan->shard_bytes = offset + bytes;
+        if (ok && *total < offset + bytes)
+            *total = offset + bytes;
     }
     hs_free(live);
     return ok;
@@ -210,7 +236,9 @@ static bool set_shards(hs_plan *plan, size_t shard_starts)
     plan->stride[HS_SHARED] = 1;
     plan->stride[HS_START] = pad_lanes(plan, plan->shard_starts);
     plan->stride[HS_ROW] = pad_lanes(plan, plan->shard_starts * plan->rows_per_start);
-    return place_in_shard(plan);
+    plan->sweep_chunk = plan->sweep_length ? choose_chunk(plan) : 0;
+    return place_values(plan, false, &plan->shard_bytes) &&
+           place_values(plan, true, &plan->chunk_bytes);
 }
 
 bool plan_lay_out(hs_plan *plan, size_t shard_starts)

@@ -17,9 +17,11 @@ typedef struct {
 typedef struct {
     hs_plan *plan;
     const plan_node *space;
-    bool lanes; /* several lanes */
+    hs_shape shape; /* of the space, or of the part of it that is wanted */
+    bool lanes;     /* several lanes */
     int32_t operand_node[MAX_OPERANDS];
     operand_mode mode[MAX_OPERANDS];
+    size_t feature[MAX_OPERANDS];
     int operands;
     loop_nest nest;
     program_step step[MAX_STEPS];
@@ -55,11 +57,11 @@ static int operand_of(maker *m, int32_t id)
         if (m->operand_node[i] == id)
             return i;
     const plan_node *node = &m->plan->node[id];
-    const int k = m->operands++, lanes = m->space->shape.rank;
+    const int k = m->operands++, lanes = m->shape.rank;
     m->operand_node[k] = id;
     m->mode[k] = m->lanes ? lane_mode(m, node->extent) : OPERAND_VECTOR;
-    feature_strides(&m->space->shape, &node->shape, m->plan->stride[node->extent],
-                    m->nest.stride[k]);
+    feature_strides(&m->shape, &node->shape, m->plan->stride[node->extent], m->nest.stride[k]);
+    m->feature[k] = m->shape.rank && node->at.kind != IN_CHUNK ? m->nest.stride[k][0] : 0;
     if (m->lanes) {
         m->nest.stride[k][lanes] = m->mode[k] == OPERAND_VECTOR;
         m->nest.fixed_lanes = m->nest.fixed_lanes || m->mode[k] == OPERAND_EXPAND;
@@ -213,8 +215,10 @@ static program *keep_program(maker *m, const plan_node *root, int result)
         p->inner_lanes && p->inner_summed && root->extent == HS_START && plan->stride[HS_START] > 1;
     for (int k = 0; k < m->operands; k++) {
         const plan_node *node = &plan->node[m->operand_node[k]];
-        operand[k] =
-            (program_operand){ .at = node->at, .mode = m->mode[k], .repeat = plan->rows_per_start };
+        operand[k] = (program_operand){ .at = node->at,
+                                        .mode = m->mode[k],
+                                        .repeat = plan->rows_per_start,
+                                        .feature = m->feature[k] };
         if (!m->lanes)
             operand[k].mode = inner < 0 || nest->stride[k][inner] ? OPERAND_VECTOR : OPERAND_SCALAR;
         else if (p->inner_lanes && nest->stride[k][inner] == 0 && operand[k].mode == OPERAND_VECTOR)
@@ -255,27 +259,23 @@ static bool is_lane_sum(const program *p)
            p->dims[1] == 0 && p->dims[0] <= 1 && (p->dims[0] == 0 || p->out_stride[0] == 1);
 }
 
-static void run_lane_sum(const plan_step *step, run_state *state)
-{
-    const program *p = step->program;
-    const bool add = step->out.kind == IN_SUM && !(step->first_in_sum && state->first_shard);
-    state->plan->batch->sum_lanes(p->dims[0] ? p->length[0][0] : 1, state->lanes[p->lanes_extent],
-                                  resolve(state, p->operand[0].at), p->operand[0].stride[0][0],
-                                  resolve(state, step->out), add);
-}
-
-bool program_make(hs_plan *plan, plan_step *step)
+program *program_make(hs_plan *plan, const plan_step *step, size_t features)
 {
     const plan_node *root = &plan->node[step->node];
     const bool sums = root->op == OP_sum_to;
     maker *m = hs_alloc_zero(1, sizeof *m);
-    if (!m)
-        return plan_no_memory(plan);
+    if (!m) {
+        plan_no_memory(plan);
+        return NULL;
+    }
     m->plan = plan;
     m->space = sums ? &plan->node[root->input[0]] : root;
     m->lanes = plan->stride[m->space->extent] > 1;
+    m->shape = m->space->shape;
+    if (features)
+        m->shape.dim[0] = features;
     loop_nest *nest = &m->nest;
-    const hs_shape *shape = &m->space->shape;
+    const hs_shape *shape = &m->shape;
     nest->dims = shape->rank + (m->lanes ? 1 : 0);
     for (int d = 0; d < shape->rank; d++)
         nest->length[d] = shape->dim[d];
@@ -293,14 +293,15 @@ bool program_make(hs_plan *plan, plan_step *step)
     collect_steps(m, step->node);
     const int result = sums ? source_of(m, root->input[0]) : m->steps - 1;
     simplify_loops(m);
-    step->program = keep_program(m, root, result);
+    program *p = keep_program(m, root, result);
     hs_free(m);
-    if (!step->program)
-        return plan_no_memory(plan);
-    step->run = is_lane_sum(step->program) ? run_lane_sum : program_run;
-    step->out = root->at;
-    const size_t scratch = program_scratch(plan, step->program);
+    if (!p) {
+        plan_no_memory(plan);
+        return NULL;
+    }
+    p->lane_sum = is_lane_sum(p);
+    const size_t scratch = program_scratch(plan, p);
     if (plan->scratch_bytes < scratch)
         plan->scratch_bytes = scratch;
-    return true;
+    return p;
 }

@@ -17,6 +17,9 @@ typedef struct {
     char *registers, *sum, *error, *joined, *expanded, *tails;
     const char *base[MAX_OPERANDS]; /* of the operands */
     const char *now[MAX_OPERANDS];  /* at the present outer indices */
+    /* Tiles: what the expanded block of an operand was made from, and for how many rows. */
+    const char *expanded_from[MAX_OPERANDS];
+    size_t expanded_rows[MAX_OPERANDS];
 } runner;
 
 /* Runs the steps for n numbers, a whole number of vectors. Operands are read at `at`; the last
@@ -102,16 +105,23 @@ static const char *run_tile(runner *r, size_t rows, char *out)
         if (operand->mode == OPERAND_SCALAR || (operand->mode == OPERAND_VECTOR && stride == n))
             continue;
         char *wide = r->expanded + (size_t)k * BLOCK_BYTES;
+        at[k] = wide;
+        if (r->expanded_from[k] == r->now[k] && rows <= r->expanded_rows[k])
+            continue; /* the same for all rows, as in the tile before */
+        r->expanded_from[k] = stride ? NULL : r->now[k];
+        r->expanded_rows[k] = rows;
+        if (operand->mode == OPERAND_ROWS) {
+            plan->batch->expand_rows(rows, n, wide, r->now[k], stride);
+            continue;
+        }
         for (size_t row = 0; row < rows; row++) {
             char *to = wide + row * n * element;
             const char *from = r->now[k] + row * stride * element;
             if (operand->mode == OPERAND_VECTOR)
                 memcpy(to, from, n * element);
             else
-                plan->batch->expand(0, n, to, from,
-                                    operand->mode == OPERAND_ROWS ? n : operand->repeat);
+                plan->batch->expand(0, n, to, from, operand->repeat);
         }
-        at[k] = wide;
     }
     return run_steps(r, rows * n, at, 0, out);
 }
@@ -282,10 +292,22 @@ static void run_starts(runner *r, const size_t *kept, size_t rows, char *out, si
         batch->put(out, i, totals[i]);
 }
 
-void program_run(const plan_step *step, run_state *state)
+static void run_lane_sum(const program *p, run_state *state, size_t first, char *out, bool add)
 {
-    const program *p = step->program;
+    const program_operand *v = &p->operand[0];
+    const char *from = resolve(state, v->at);
+    state->plan->batch->sum_lanes(p->dims[0] ? p->length[0][0] : 1, state->lanes[p->lanes_extent],
+                                  from + first * v->feature * state->plan->element, v->stride[0][0],
+                                  out, add);
+}
+
+void program_run_from(const program *p, run_state *state, size_t first, char *out, bool add)
+{
     const hs_plan *plan = state->plan;
+    if (p->lane_sum) {
+        run_lane_sum(p, state, first, out, add);
+        return;
+    }
     runner r; /* not cleared: its lists are long, and most programs short */
     r.p = p;
     r.plan = plan;
@@ -295,10 +317,11 @@ void program_run(const plan_step *step, run_state *state)
     r.joined = r.error + BLOCK_BYTES;
     r.expanded = r.joined + BLOCK_BYTES;
     r.tails = r.expanded + (size_t)p->operands * BLOCK_BYTES;
-    for (int k = 0; k < p->operands; k++)
-        r.base[k] = resolve(state, p->operand[k].at);
-    char *const out = resolve(state, step->out);
-    const bool add = step->out.kind == IN_SUM && !(step->first_in_sum && state->first_shard);
+    for (int k = 0; k < p->operands; k++) {
+        r.base[k] = (const char *)resolve(state, p->operand[k].at) +
+                    first * p->operand[k].feature * plan->element;
+        r.expanded_from[k] = NULL;
+    }
     const size_t length = p->inner_lanes ? state->lanes[p->lanes_extent] : p->inner;
     size_t kept[LOOP_DIMS] = { 0 }, rows;
     do {
@@ -315,4 +338,9 @@ void program_run(const plan_step *step, run_state *state)
         else
             run_kept(&r, kept, rows, to, add);
     } while (next_index(p, 0, rows, kept));
+}
+
+void program_run(const plan_step *step, run_state *state)
+{
+    program_run_from(step->program, state, 0, resolve(state, step->out), adds(step, state));
 }

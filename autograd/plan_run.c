@@ -154,7 +154,7 @@ hs_status hs_plan_new(hs_plan **plan_, const hs_var *outputs, size_t n,
         for (size_t i = 0; i < n; i++)
             plan->output[i].var = outputs[i];
     }
-    ok = ok && plan_build_graph(plan) && plan_fuse(plan) &&
+    ok = ok && plan_build_graph(plan) && plan_fuse(plan) && plan_set_order(plan) &&
          plan_lay_out(plan, options->shard_starts) && plan_make_steps(plan) &&
          allocate_outputs(plan, options->into);
     if (ok)
@@ -260,6 +260,11 @@ static void run_stage(hs_plan *plan, plan_stage stage, run_state *state)
 {
     for (int32_t i = 0; i < plan->steps[stage]; i++) {
         const plan_step *step = &plan->step[stage][i];
+        if (step->sweep) {
+            sweep_run(step, state);
+            i += step->sweep->steps - 1;
+            continue;
+        }
         step->run(step, state);
         if (plan->trace && step->makes_value)
             inspect(plan, state, step->node, step->out);

@@ -15,24 +15,31 @@ static void run_load(const plan_step *step, run_state *state)
                           plan->stride[node->extent]);
 }
 
-static void run_random(const plan_step *step, run_state *state)
+void random_run_from(const plan_step *step, run_state *state, size_t first, size_t count)
 {
     const hs_plan *plan = state->plan;
     const plan_node *node = &plan->node[step->node];
     const hs_distribution d = node->op == OP_normal ? HS_NORMAL : HS_UNIFORM;
-    const hs_address at = { state->run->seed, node->attributes->stream, state->run->step };
+    const hs_address at = { state->run->seed, node->attributes->stream, state->run->step,
+                            (uint32_t)first };
     const hs_extent extent = node->extent;
+    char *out = resolve(state, step->out);
+    out += first * step->out_feature * plan->element;
     uint64_t row = extent == HS_SHARED ? 0 : state->first[extent];
     if (extent == HS_ROW)
         row += state->run->first_row;
     else if (extent == HS_START)
         row += state->run->first_row / plan->rows_per_start;
     if (plan->stride[extent] == 1)
-        hs_random_rows(plan->dtype, d, at, (uint32_t)row, 1, node->count,
-                       resolve(state, step->out));
+        hs_random_rows(plan->dtype, d, at, (uint32_t)row, 1, count, out);
     else
-        hs_random_lanes(plan->dtype, d, at, (uint32_t)row, state->lanes[extent], node->count,
-                        resolve(state, step->out), plan->stride[extent]);
+        hs_random_lanes(plan->dtype, d, at, (uint32_t)row, state->lanes[extent], count, out,
+                        plan->stride[extent]);
+}
+
+static void run_random(const plan_step *step, run_state *state)
+{
+    random_run_from(step, state, 0, state->plan->node[step->node].count);
 }
 
 /* ---- Products ------------------------------------------------------------------------------- */
@@ -168,10 +175,10 @@ static void run_shared_product(const plan_step *step, run_state *state)
 {
     const hs_plan *plan = state->plan;
     const plan_node *node = &plan->node[step->node];
-    const bool add = step->out.kind == IN_SUM && !(step->first_in_sum && state->first_shard);
     hs_product_shared_run(plan->dtype, step->m, step->n, step->k, resolve(state, step->in[0]),
                           node->attributes->transpose[0], resolve(state, step->in[1]),
-                          node->attributes->transpose[1], resolve(state, step->out), add);
+                          node->attributes->transpose[1], resolve(state, step->out),
+                          adds(step, state));
 }
 
 /* The product summed over the batch: a weight gradient. */
@@ -447,8 +454,11 @@ static bool make_step(hs_plan *plan, plan_step *step)
         make_product(plan, step);
         return true;
     }
-    if (is_elementwise(node) || node->op == OP_sum_to)
-        return program_make(plan, step);
+    if (is_elementwise(node) || node->op == OP_sum_to) {
+        step->run = program_run;
+        step->program = program_make(plan, step, 0);
+        return step->program != NULL;
+    }
     const plan_node *in = node->inputs ? &plan->node[node->input[0]] : node;
     switch (node->op) {
     case OP_input:
@@ -526,35 +536,56 @@ static void run_store(const plan_step *step, run_state *state)
                          plan->stride[node->extent], rows);
 }
 
+static bool make_node(hs_plan *plan, int32_t id)
+{
+    const plan_node *node = &plan->node[id];
+    plan_step *step = append_step(plan, node->stage, id);
+    if (!step)
+        return plan_no_memory(plan);
+    step->makes_value = !node->sums_batch;
+    if (node->sum >= 0 && node->sums_batch) {
+        step->first_in_sum = !plan->sum[node->sum].begun;
+        plan->sum[node->sum].begun = true;
+    }
+    return make_step(plan, step);
+}
+
+static bool make_stores(hs_plan *plan, int32_t id)
+{
+    for (size_t i = 0; i < plan->outputs && plan->node[id].extent != HS_SHARED; i++) {
+        if (plan->output[i].node != id)
+            continue;
+        plan_step *step = append_step(plan, STAGE_SHARD, id);
+        if (!step)
+            return plan_no_memory(plan);
+        step->what = "store";
+        step->run = run_store;
+        step->in[0] = plan->node[id].at;
+        step->m = i;
+    }
+    return true;
+}
+
 bool plan_make_steps(hs_plan *plan)
 {
-    for (int32_t id = 0; id < plan->nodes; id++) {
-        const plan_node *node = &plan->node[id];
-        if (is_unused(node))
-            continue;
-        if (node->making == BY_STEP) {
-            plan_step *step = append_step(plan, node->stage, id);
-            if (!step)
-                return plan_no_memory(plan);
-            step->makes_value = !node->sums_batch;
-            if (node->sum >= 0 && node->sums_batch) {
-                step->first_in_sum = !plan->sum[node->sum].begun;
-                plan->sum[node->sum].begun = true;
-            }
-            if (!make_step(plan, step))
+    for (int32_t from = 0, end; from < plan->nodes; from = end) {
+        /* Nodes with the same position are a sweep. */
+        const int32_t position = plan->node[plan->order[from]].position;
+        const int32_t before = plan->steps[STAGE_SHARD];
+        const bool sweep = plan->node[plan->order[from]].in_sweep;
+        for (end = from; end < plan->nodes; end++) {
+            const plan_node *node = &plan->node[plan->order[end]];
+            if (node->position != position)
+                break;
+            if (!is_unused(node) && node->making == BY_STEP && !make_node(plan, plan->order[end]))
                 return false;
         }
-        for (size_t i = 0; i < plan->outputs && node->extent != HS_SHARED; i++) {
-            if (plan->output[i].node != id)
-                continue;
-            plan_step *step = append_step(plan, STAGE_SHARD, id);
-            if (!step)
-                return plan_no_memory(plan);
-            step->what = "store";
-            step->run = run_store;
-            step->in[0] = plan->node[id].at;
-            step->m = i;
-        }
+        if (sweep &&
+            !sweep_make(plan, plan->step[STAGE_SHARD] + before, plan->steps[STAGE_SHARD] - before))
+            return false;
+        for (int32_t i = from; i < end; i++)
+            if (!is_unused(&plan->node[plan->order[i]]) && !make_stores(plan, plan->order[i]))
+                return false;
     }
     return true;
 }

@@ -150,11 +150,11 @@ static void step_text(const hs_plan *plan, const plan_step *step, char *text, si
 
 static void print_place(place at, FILE *out)
 {
-    static const char *const names[] = { "shard", "shared", "sum", "outside" };
+    static const char *const names[] = { "shard", "chunk", "shared", "sum", "outside" };
     fprintf(out, "%s", names[at.kind]);
     if (at.kind == IN_SUM || at.kind == IN_OUTSIDE)
         fprintf(out, " %d", (int)at.index);
-    if (at.offset || at.kind == IN_SHARD || at.kind == IN_SHARED)
+    if (at.offset || at.kind == IN_SHARD || at.kind == IN_CHUNK || at.kind == IN_SHARED)
         fprintf(out, "+%zu", at.offset);
 }
 
@@ -174,6 +174,9 @@ void hs_plan_print(const hs_plan *plan, FILE *out)
             const plan_node *node = &plan->node[step->node];
             char text[200], shape[HS_SHAPE_TEXT];
             step_text(plan, step, text, sizeof text);
+            if (step->sweep)
+                fprintf(out, "  the next %d together, %zu features at a time:\n",
+                        (int)step->sweep->steps, plan->sweep_chunk);
             fprintf(out, "  %%%d %s : %s %s -> ", (int)node->tape_id, text,
                     hs_extent_name(node->extent), hs_shape_text(&node->shape, shape));
             if (step->run && strcmp(text, "store") == 0)

@@ -144,7 +144,7 @@ static void compare(const function *f, hs_isa isa, hs_dtype dtype, buffers *b)
 static void random_draws(void *out)
 {
     enum { COLUMNS = 4, LANES = POINTS / COLUMNS };
-    const hs_philox_address at = { { 1, 2 }, 3, 4 };
+    const hs_philox_address at = { { 1, 2 }, 3, 4, 0 };
     puts("\n| draw | type | ISA | ns |\n|---|---|---|---:|");
     for (int d = HS_UNIFORM; d <= HS_NORMAL; d++)
         for (int dtype = HS_F32; dtype <= HS_F64; dtype++)

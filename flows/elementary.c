@@ -138,7 +138,8 @@ hs_flow *hs_flow_shuffle_new(hs_params *ps, size_t dim, uint64_t seed)
     enum { STREAM = 32766 }; /* away from those that tapes are likely to use */
     permutation *p = permutation_room(ps, "shuffle", dim);
     for (size_t i = 0; p && i < p->dim; i++) { /* Fisher and Yates, from the inside out */
-        const double u = hs_random_at(HS_F64, HS_UNIFORM, (hs_address){ seed, STREAM, 0 },
+        const double u = hs_random_at(HS_F64, HS_UNIFORM,
+                                      (hs_address){ .seed = seed, .stream = STREAM, .step = 0 },
                                       (uint32_t)(i >> 20), (uint32_t)(i & 0xfffff));
         const size_t drawn = (size_t)(u * (double)(i + 1)), j = drawn < i ? drawn : i;
         p->place[i] = p->place[j];

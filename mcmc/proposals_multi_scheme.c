@@ -63,7 +63,7 @@ static bool set_affine(const hs_mlp *net, size_t dim, size_t width, double slope
         const size_t in = l ? width : dim, out = l < net->depth ? width : dim;
         double *w = hs_alloc(in * out * sizeof *w), *b = hs_alloc_zero(out, sizeof *b);
         if (w && b) {
-            const hs_address at = { seed, stream, l };
+            const hs_address at = { .seed = seed, .stream = stream, .step = l };
             hs_random_rows(HS_F64, HS_NORMAL, at, 0, 1, in * out, w);
             for (size_t i = 0; i < in * out; i++)
                 w[i] *= noise / sqrt((double)in);

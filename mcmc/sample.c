@@ -51,7 +51,7 @@ static void pick_points(run *r)
     for (size_t c = 0; c < o->chains; c++) {
         size_t pick = c;
         if (o->n_points > o->chains) {
-            const hs_address at = { o->seed, STREAM_PICK, 0 };
+            const hs_address at = { .seed = o->seed, .stream = STREAM_PICK, .step = 0 };
             const double u = hs_random_at(HS_F64, HS_UNIFORM, at, (uint32_t)c, 0);
             pick = (size_t)(u * (double)o->n_points);
             pick = pick < o->n_points ? pick : o->n_points - 1;

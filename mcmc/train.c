@@ -145,7 +145,7 @@ void batch_pick(batch *b, uint64_t seed, uint64_t step)
 {
     const hs_train_options *o = b->options;
     for (size_t i = 0; i < o->starts && o->points; i++) {
-        const hs_address at = { seed, STREAM_PICK, step };
+        const hs_address at = { .seed = seed, .stream = STREAM_PICK, .step = step };
         const double u = hs_random_at(HS_F64, HS_UNIFORM, at, (uint32_t)i, 0);
         size_t pick = (size_t)(u * (double)o->n_points);
         pick = pick < o->n_points ? pick : o->n_points - 1;

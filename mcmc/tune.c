@@ -69,7 +69,8 @@ static bool start_chains(tuner *t, const hs_target *target)
     }
     if (hs_target_can_draw(target))
         return sampler_start_exactly(&t->sampler, target, o->seed);
-    hs_random_rows(HS_F64, HS_NORMAL, (hs_address){ o->seed, STREAM_START, 0 }, 0, o->chains,
+    hs_random_rows(HS_F64, HS_NORMAL,
+                   (hs_address){ .seed = o->seed, .stream = STREAM_START, .step = 0 }, 0, o->chains,
                    t->sampler.dim, t->points);
     sampler_set(&t->sampler, t->points);
     return true;

@@ -26,6 +26,7 @@ static hs_philox_address philox_address(hs_address at)
         .key = { (uint32_t)at.seed, (uint32_t)(at.seed >> 32) },
         .word2 = (uint32_t)at.step,
         .word3 = (uint32_t)(at.step >> 32 & 0xffff) | (at.stream & 0x7fff) << 16,
+        .block = at.column / HS_PHILOX_COLUMNS,
     };
 }
 
@@ -40,6 +41,8 @@ static uint32_t philox_word(const hs_philox_address *at, uint32_t row, uint32_t 
 
 double hs_random_at(hs_dtype dtype, hs_distribution d, hs_address at, uint32_t row, uint32_t column)
 {
+    column += at.column;
+    at.column = column; /* its block is where the four begin that are made together */
     const hs_philox_address address = philox_address(at);
     if (d == HS_NORMAL) {
         /* By the kernel, since no other code rounds as its log and sine do. */
@@ -48,7 +51,7 @@ double hs_random_at(hs_dtype dtype, hs_distribution d, hs_address at, uint32_t r
             float f32[HS_PHILOX_COLUMNS];
             double f64[HS_PHILOX_COLUMNS];
         } out;
-        kernels->rows(d, &address, row, 1, column / HS_PHILOX_COLUMNS, HS_PHILOX_COLUMNS, &out);
+        kernels->rows(d, &address, row, 1, HS_PHILOX_COLUMNS, &out);
         return dtype == HS_F64 ? out.f64[column % HS_PHILOX_COLUMNS]
                                : (double)out.f32[column % HS_PHILOX_COLUMNS];
     }
@@ -72,5 +75,5 @@ void hs_random_rows(hs_dtype dtype, hs_distribution d, hs_address at, uint32_t r
                     size_t columns, void *out)
 {
     const hs_philox_address address = philox_address(at);
-    hs_random_kernels_table[hs_cpu_isa()][dtype]->rows(d, &address, row0, rows, 0, columns, out);
+    hs_random_kernels_table[hs_cpu_isa()][dtype]->rows(d, &address, row0, rows, columns, out);
 }

@@ -25,11 +25,12 @@
  *  2k + 1 from one pair of uniforms). */
 typedef enum { HS_UNIFORM, HS_NORMAL } hs_distribution;
 
-/** Where draws come from; step < 2^48, stream < 2^15. */
+/** Where draws come from; step < 2^48, stream < 2^15. Columns are counted from `column`, a multiple of 4. */
 typedef struct {
     uint64_t seed;
     uint32_t stream;
     uint64_t step;
+    uint32_t column;
 } hs_address;
 
 /** One draw, the reference for all the others; slow. */

@@ -16,6 +16,7 @@
 typedef struct {
     uint32_t key[2];
     uint32_t word2, word3;
+    uint32_t block; /* column / 4 of the first column */
 } hs_philox_address;
 
 enum { HS_PHILOX_COLUMNS = 4 };
@@ -24,9 +25,8 @@ enum { HS_PHILOX_COLUMNS = 4 };
 typedef struct {
     void (*lanes)(hs_distribution d, const hs_philox_address *at, uint32_t row0, size_t lanes,
                   size_t columns, void *out, size_t stride);
-    /* The first column is 4 * block0. */
     void (*rows)(hs_distribution d, const hs_philox_address *at, uint32_t row0, size_t rows,
-                 uint32_t block0, size_t columns, void *out);
+                 size_t columns, void *out);
 } hs_random_kernels;
 
 #endif

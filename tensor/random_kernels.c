@@ -124,13 +124,35 @@ HS_INLINE vbits lane_index(void)
     return index;
 }
 
+/* The last lanes, which fill less than half of a vector: several blocks of columns share one. */
+static void last_lanes(hs_distribution d, const source *from, uint32_t row0, uint32_t block0,
+                       size_t lanes, size_t columns, real *to, size_t stride)
+{
+    const size_t blocks = (columns + 3) / 4, together = LANES / lanes;
+    vbits row = { 0 }, offset = { 0 };
+    for (size_t i = 0; i < together * lanes; i++) {
+        row[i] = (real_ubits)(row0 + (uint32_t)(i % lanes));
+        offset[i] = (real_ubits)(i / lanes);
+    }
+    for (size_t first = 0; first < blocks; first += together) {
+        vec u[4];
+        draw_block(d, from, row, offset + (real_ubits)(block0 + (uint32_t)first), 4, u);
+        for (size_t b = 0; b < together; b++)
+            for (size_t i = 0; i < 4 && 4 * (first + b) + i < columns; i++)
+                for (size_t lane = 0; lane < lanes; lane++)
+                    to[(4 * (first + b) + i) * stride + lane] = u[i][b * lanes + lane];
+    }
+}
+
 static void lanes_kernel(hs_distribution d, const hs_philox_address *at, uint32_t row0,
                          size_t lanes, size_t columns, void *out, size_t stride)
 {
     real *const y = out;
     const source from = source_at(at);
+    const size_t last = lanes % LANES, apart = last && last <= LANES / 2 ? last : 0;
+    lanes -= apart;
     for (size_t column = 0; column < columns; column += 4) {
-        const vbits block = (vbits){ 0 } + (real_ubits)(column / 4);
+        const vbits block = (vbits){ 0 } + (real_ubits)(at->block + (uint32_t)(column / 4));
         const size_t wanted = columns - column < 4 ? columns - column : 4;
         real *const to = y + column * stride;
         for (size_t lane = 0; lane < lanes; lane += LANES) {
@@ -141,6 +163,8 @@ static void lanes_kernel(hs_distribution d, const hs_philox_address *at, uint32_
                 v_store(to + i * stride + lane, u[i]);
         }
     }
+    if (apart)
+        last_lanes(d, &from, row0 + (uint32_t)lanes, at->block, apart, columns, y + lanes, stride);
 }
 
 /* Which block of four columns of which row comes next. */
@@ -156,7 +180,7 @@ HS_INLINE position next_position(position p, size_t blocks)
 /* Blocks are numbered through all rows, so that vectors are full even where a row has few columns;
  * each lane then copies its four numbers to where they belong. */
 static void rows_kernel(hs_distribution d, const hs_philox_address *at, uint32_t row0, size_t rows,
-                        uint32_t block0, size_t columns, void *out)
+                        size_t columns, void *out)
 {
     real *const y = out;
     const source from = source_at(at);
@@ -168,7 +192,7 @@ static void rows_kernel(hs_distribution d, const hs_philox_address *at, uint32_t
         int used = 0;
         for (; used < LANES && next.row < rows; used++) {
             row[used] = (real_ubits)(row0 + (uint32_t)next.row);
-            block[used] = (real_ubits)(block0 + (uint32_t)next.block);
+            block[used] = (real_ubits)(at->block + (uint32_t)next.block);
             next = next_position(next, blocks);
         }
         vec u[4];

@@ -14,7 +14,8 @@ MT_MAYBE void mt_perturb(const hs_proposal *p, double sd, uint64_t seed)
     const size_t n = hs_params_size(ps);
     double *values = malloc(n * sizeof *values), *noise = malloc(n * sizeof *noise);
     hs_params_get(ps, values);
-    hs_random_rows(HS_F64, HS_NORMAL, (hs_address){ seed, 77, 0 }, 0, 1, n, noise);
+    hs_random_rows(HS_F64, HS_NORMAL, (hs_address){ .seed = seed, .stream = 77, .step = 0 }, 0, 1,
+                   n, noise);
     for (size_t i = 0; i < n; i++)
         values[i] += sd * noise[i];
     hs_params_set(ps, values);

@@ -243,9 +243,10 @@ static double ti_random(const interpreter *ti, const tape_node *node, size_t cop
     const uint64_t row = node->extent == HS_ROW     ? ti->first_row + copy
                          : node->extent == HS_START ? ti->first_row / ti->rows_per_start + copy
                                                     : 0;
-    return hs_random_at(ti->tape->dtype, node->op == OP_normal ? HS_NORMAL : HS_UNIFORM,
-                        (hs_address){ ti->seed, node->attributes->stream, ti->step }, (uint32_t)row,
-                        (uint32_t)k);
+    return hs_random_at(
+        ti->tape->dtype, node->op == OP_normal ? HS_NORMAL : HS_UNIFORM,
+        (hs_address){ .seed = ti->seed, .stream = node->attributes->stream, .step = ti->step },
+        (uint32_t)row, (uint32_t)k);
 }
 
 static double ti_leaf(const interpreter *ti, const tape_node *node, int32_t id, size_t i, size_t k)

@@ -212,7 +212,8 @@ START_TEST(draws_are_addressed)
         for (uint32_t r = 0; r < 60; r++)
             for (uint32_t c = 0; c < COLUMNS; c++)
                 wrong += whole[r * COLUMNS + c] !=
-                         hs_random_at(dtype, HS_NORMAL, (hs_address){ 9, 3, 4 }, r, c);
+                         hs_random_at(dtype, HS_NORMAL,
+                                      (hs_address){ .seed = 9, .stream = 3, .step = 4 }, r, c);
         ck_assert_int_eq(wrong, 0);
         for (size_t first = 0; first < 20; first += 3) /* starts first .. 19 */
             for (size_t shard = 0; shard < 3; shard++) {

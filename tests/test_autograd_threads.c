@@ -33,7 +33,8 @@ static bits outputs_of(const problem *p, hs_dtype dtype, int threads, int runs)
     const size_t rows = p->starts * p->rows_per_start, element = hs_dtype_size(dtype);
     const size_t weights = p->width * (p->in > p->width ? p->in : p->width);
     void *x_data = malloc(p->starts * p->in * element);
-    hs_random_rows(dtype, HS_NORMAL, (hs_address){ 1, 1, 1 }, 0, p->starts, p->in, x_data);
+    hs_random_rows(dtype, HS_NORMAL, (hs_address){ .seed = 1, .stream = 1, .step = 1 }, 0,
+                   p->starts, p->in, x_data);
     hs_var x = hs_input(tape, "x", HS_START, hs_dims(p->in));
     hs_var n = hs_normal(tape, HS_ROW, hs_dims(p->in), 2), h = hs_add(x, hs_scale(n, 0.3));
     hs_var w[MOST], b[MOST], wrt[2 * MOST + 1], gradient[2 * MOST + 1];
@@ -42,8 +43,10 @@ static bits outputs_of(const problem *p, hs_dtype dtype, int threads, int runs)
         const size_t in = l ? p->width : p->in;
         w_data[l] = malloc(weights * element);
         b_data[l] = malloc(p->width * element);
-        hs_random_rows(dtype, HS_UNIFORM, (hs_address){ 1, 2, l }, 0, 1, p->width * in, w_data[l]);
-        hs_random_rows(dtype, HS_NORMAL, (hs_address){ 1, 3, l }, 0, 1, p->width, b_data[l]);
+        hs_random_rows(dtype, HS_UNIFORM, (hs_address){ .seed = 1, .stream = 2, .step = l }, 0, 1,
+                       p->width * in, w_data[l]);
+        hs_random_rows(dtype, HS_NORMAL, (hs_address){ .seed = 1, .stream = 3, .step = l }, 0, 1,
+                       p->width, b_data[l]);
         w[l] = wrt[l] = hs_input(tape, "w", HS_SHARED, hs_dims(p->width, in));
         b[l] = wrt[p->depth + l] = hs_input(tape, "b", HS_SHARED, hs_dims(p->width));
         hs_var z = hs_add(hs_scale(hs_matmul(w[l], h), 2 / (double)in), b[l]);

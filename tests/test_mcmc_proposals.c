@@ -82,7 +82,8 @@ static void forget(moved *r)
 static double *noise_rows(size_t rows, size_t normals, uint64_t seed)
 {
     double *n = malloc(rows * normals * sizeof *n);
-    hs_random_rows(HS_F64, HS_NORMAL, (hs_address){ seed, 3, 0 }, 0, rows, normals, n);
+    hs_random_rows(HS_F64, HS_NORMAL, (hs_address){ .seed = seed, .stream = 3, .step = 0 }, 0, rows,
+                   normals, n);
     return n;
 }
 
@@ -175,7 +176,8 @@ static double *draw_points(const hs_proposal *p, const double *x)
     double *n = noise_rows(DRAWS, normals, 11), *draws = malloc(DRAWS * dim * sizeof *draws);
     moved m = run_moves(p, false, x, 1, n, DRAWS);
     for (size_t r = 0; r < DRAWS; r++) {
-        double u = hs_random_at(HS_F64, HS_UNIFORM, (hs_address){ 12, 4, 0 }, (uint32_t)r, 0);
+        double u = hs_random_at(HS_F64, HS_UNIFORM,
+                                (hs_address){ .seed = 12, .stream = 4, .step = 0 }, (uint32_t)r, 0);
         size_t k = 0;
         while (k + 1 < m.ways && u >= m.weight[k][r])
             u -= m.weight[k++][r];

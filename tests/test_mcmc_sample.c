@@ -23,9 +23,11 @@ START_TEST(a_chain_by_hand)
         double x = start[k];
         for (uint64_t i = 0; i < N; i++) {
             const double n =
-                hs_random_at(HS_F64, HS_NORMAL, (hs_address){ 8, STREAM_NOISE, i }, k, 0);
+                hs_random_at(HS_F64, HS_NORMAL,
+                             (hs_address){ .seed = 8, .stream = STREAM_NOISE, .step = i }, k, 0);
             const double u =
-                hs_random_at(HS_F64, HS_UNIFORM, (hs_address){ 8, STREAM_ACCEPT, i }, k, 0);
+                hs_random_at(HS_F64, HS_UNIFORM,
+                             (hs_address){ .seed = 8, .stream = STREAM_ACCEPT, .step = i }, k, 0);
             const double y = x + step * n, ratio = 0.5 * (x * x - y * y);
             const double alpha = exp(fmin(ratio, 0)), jump = alpha * (y - x) * (y - x);
             const bool accept = log(u) < fmin(ratio, 0);
@@ -111,7 +113,8 @@ START_TEST(points_outside_the_support_are_rejected_and_counted)
             s, &(hs_target_spec){ .name = "exponential", .dim = 1, .log_density = density[i] });
         double *points = malloc(CHAINS * sizeof *points);
         for (uint32_t k = 0; k < CHAINS; k++) /* exact */
-            points[k] = -log(hs_random_at(HS_F64, HS_UNIFORM, (hs_address){ 1, 99, 0 }, k, 0));
+            points[k] = -log(hs_random_at(
+                HS_F64, HS_UNIFORM, (hs_address){ .seed = 1, .stream = 99, .step = 0 }, k, 0));
         hs_chains *c =
             hs_sample(s, t, hs_random_walk(s, &(hs_walk_options){ .dim = 1, .step = 2 }),
                       &(hs_sample_options){

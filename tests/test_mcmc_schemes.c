@@ -283,7 +283,8 @@ START_TEST(equation_4_in_plain_c)
     for (uint32_t r = 0; r < ROWS; r++) {
         double z[3], log_g = -1.5 * mt_log_2pi;
         for (uint32_t i = 0; i < 3; i++) {
-            const double n = hs_random_at(HS_F64, HS_NORMAL, (hs_address){ 6, 3, 0 }, r, i);
+            const double n = hs_random_at(HS_F64, HS_NORMAL,
+                                          (hs_address){ .seed = 6, .stream = 3, .step = 0 }, r, i);
             z[i] = mu_l[i] + exp(log_l[i]) * n;
             log_g -= 0.5 * n * n + log_l[i] + log_d[i];
         }

@@ -22,7 +22,8 @@ static bench new_bench(mode m, int threads, bool float32, mt_maker *make)
     b.target = mt_target_modes(b.session, 2);
     b.proposal = make(b.session, b.target);
     b.points = malloc(POINTS * 2 * sizeof *b.points);
-    hs_random_rows(HS_F64, HS_NORMAL, (hs_address){ 9, 9, 9 }, 0, POINTS, 2, b.points);
+    hs_random_rows(HS_F64, HS_NORMAL, (hs_address){ .seed = 9, .stream = 9, .step = 9 }, 0, POINTS,
+                   2, b.points);
     b.options = (hs_train_options){
         .objective = mt_gsm(0.5, 0.02, 0.6),
         .starts = STARTS,

@@ -66,14 +66,15 @@ START_TEST(kernels_give_known_answers)
 {
     const hs_philox_address at = { { known[_i].key[0], known[_i].key[1] },
                                    known[_i].counter[2],
-                                   known[_i].counter[3] };
+                                   known[_i].counter[3],
+                                   known[_i].counter[1] };
     for (hs_isa isa = HS_ISA_BASE; isa <= hs_cpu_isa(); isa++) {
         float narrow[4];
         double wide[4];
-        hs_random_kernels_table[isa][HS_F32]->rows(HS_UNIFORM, &at, known[_i].counter[0], 1,
-                                                   known[_i].counter[1], 4, narrow);
-        hs_random_kernels_table[isa][HS_F64]->rows(HS_UNIFORM, &at, known[_i].counter[0], 1,
-                                                   known[_i].counter[1], 4, wide);
+        hs_random_kernels_table[isa][HS_F32]->rows(HS_UNIFORM, &at, known[_i].counter[0], 1, 4,
+                                                   narrow);
+        hs_random_kernels_table[isa][HS_F64]->rows(HS_UNIFORM, &at, known[_i].counter[0], 1, 4,
+                                                   wide);
         for (int i = 0; i < 4; i++) {
             ck_assert_uint_eq((uint32_t)((double)narrow[i] * 0x1p23), known[_i].word[i] >> 9);
             ck_assert_uint_eq((uint32_t)(wide[i] * 0x1p32), known[_i].word[i]);
@@ -97,7 +98,7 @@ START_TEST(rows_and_lanes_agree)
 {
     static _Alignas(64) unsigned char lanes_out[MAX_COLUMNS * STRIDE * 8];
     static unsigned char rows_out[MAX_ROWS * MAX_COLUMNS * 8 + 64];
-    const hs_philox_address at = { { 1, 2 }, 3, 4 };
+    const hs_philox_address at = { { 1, 2 }, 3, 4, 0 };
     EACH_DRAW(isa, dtype, d)
     for (size_t r = 0; r < COUNT(row_counts); r++)
         for (size_t c = 0; c < COUNT(column_counts); c++) {
@@ -109,7 +110,7 @@ START_TEST(rows_and_lanes_agree)
             memset(rows_out, 0xa5, sizeof rows_out);
             k->lanes(d, &at, row0, rows, columns, lanes_out, STRIDE);
             /* An odd element first, to show that no alignment is needed. */
-            k->rows(d, &at, row0, rows, 0, columns, rows_out + size);
+            k->rows(d, &at, row0, rows, columns, rows_out + size);
             size_t different = 0;
             for (size_t i = 0; i < rows; i++)
                 for (size_t j = 0; j < columns; j++)
@@ -126,6 +127,29 @@ START_TEST(rows_and_lanes_agree)
                                            lanes_out + (j + 1) * STRIDE * size);
             ck_assert_msg(clean, "%s %s wrote outside %zu x %zu", hs_isa_name(isa),
                           hs_dtype_name(dtype), rows, columns);
+        }
+}
+END_TEST
+
+/* A part of the columns is the same numbers as in the whole. */
+START_TEST(columns_may_begin_later)
+{
+    enum { ROWS = 5, COLUMNS = 23, FIRST = 8 };
+    static _Alignas(64) unsigned char lanes_out[COLUMNS * STRIDE * 8];
+    static unsigned char rows_out[ROWS * COLUMNS * 8];
+    hs_address later = here;
+    later.column = FIRST;
+    for (hs_dtype dtype = HS_F32; dtype <= HS_F64; dtype++)
+        for (hs_distribution d = HS_UNIFORM; d <= HS_NORMAL; d++) {
+            hs_random_lanes(dtype, d, later, 3, ROWS, COLUMNS - FIRST, lanes_out, STRIDE);
+            hs_random_rows(dtype, d, later, 3, ROWS, COLUMNS - FIRST, rows_out);
+            for (uint32_t i = 0; i < ROWS; i++)
+                for (uint32_t j = 0; j < COLUMNS - FIRST; j++) {
+                    const double want = hs_random_at(dtype, d, here, 3 + i, FIRST + j);
+                    ck_assert_double_eq(get(lanes_out, dtype, j * STRIDE + i), want);
+                    ck_assert_double_eq(get(rows_out, dtype, i * (COLUMNS - FIRST) + j), want);
+                    ck_assert_double_eq(hs_random_at(dtype, d, later, 3 + i, j), want);
+                }
         }
 }
 END_TEST
@@ -150,12 +174,12 @@ START_TEST(all_agree_with_the_reference)
                     }
                 ck_assert_uint_eq(different, 0);
             }
-    const hs_philox_address at = { { 0x89abcdef, 0x1234567 }, 0x6543210f, 0x7abc0987 };
+    const hs_philox_address at = { { 0x89abcdef, 0x1234567 }, 0x6543210f, 0x7abc0987, 0 };
     EACH_DRAW(isa, dtype, d)
     {
         if (d == HS_NORMAL)
             continue;
-        hs_random_kernels_table[isa][dtype]->rows(d, &at, 7, ROWS, 0, COLUMNS, rows_out);
+        hs_random_kernels_table[isa][dtype]->rows(d, &at, 7, ROWS, COLUMNS, rows_out);
         size_t different = 0;
         for (uint32_t i = 0; i < ROWS; i++)
             for (uint32_t j = 0; j < COLUMNS; j++)
@@ -174,13 +198,13 @@ START_TEST(normals_are_box_muller_of_the_uniforms)
         float f32[ROWS * COLUMNS];
         double f64[ROWS * COLUMNS];
     } u, z;
-    const hs_philox_address at = { { 8, 0 }, 5, 0 };
+    const hs_philox_address at = { { 8, 0 }, 5, 0, 0 };
     const long double pi = 3.14159265358979323846264338327950288L;
     for (hs_isa isa = HS_ISA_BASE; isa <= hs_cpu_isa(); isa++)
         for (hs_dtype dtype = HS_F32; dtype <= HS_F64; dtype++) {
             const hs_random_kernels *k = hs_random_kernels_table[isa][dtype];
-            k->rows(HS_UNIFORM, &at, 0, ROWS, 0, COLUMNS, &u);
-            k->rows(HS_NORMAL, &at, 0, ROWS, 0, COLUMNS, &z);
+            k->rows(HS_UNIFORM, &at, 0, ROWS, COLUMNS, &u);
+            k->rows(HS_NORMAL, &at, 0, ROWS, COLUMNS, &z);
             double worst = 0;
             for (size_t i = 0; i < ROWS * COLUMNS; i += 2) {
                 const long double radius = sqrtl(-2 * logl((long double)get(&u, dtype, i)));
@@ -202,12 +226,12 @@ START_TEST(normals_have_the_same_bits_with_fma)
 {
     enum { N = 4096 };
     static double narrow[N], wide[N];
-    const hs_philox_address at = { { 9, 0 }, 5, 0 };
+    const hs_philox_address at = { { 9, 0 }, 5, 0, 0 };
     if (hs_cpu_isa() < HS_ISA_AVX512)
         return;
     for (hs_dtype dtype = HS_F32; dtype <= HS_F64; dtype++) {
-        hs_random_kernels_table[HS_ISA_AVX2][dtype]->rows(HS_NORMAL, &at, 0, N / 4, 0, 4, narrow);
-        hs_random_kernels_table[HS_ISA_AVX512][dtype]->rows(HS_NORMAL, &at, 0, N / 4, 0, 4, wide);
+        hs_random_kernels_table[HS_ISA_AVX2][dtype]->rows(HS_NORMAL, &at, 0, N / 4, 4, narrow);
+        hs_random_kernels_table[HS_ISA_AVX512][dtype]->rows(HS_NORMAL, &at, 0, N / 4, 4, wide);
         ck_assert_int_eq(memcmp(narrow, wide, N * hs_dtype_size(dtype)), 0);
     }
 }
@@ -236,18 +260,18 @@ END_TEST
 START_TEST(addresses_differ)
 {
     static const hs_address at[] = {
-        { 0, 0, 0 },
-        { 1, 0, 0 },
-        { UINT64_C(1) << 32, 0, 0 },
-        { UINT64_MAX, 0, 0 },
-        { 0, 1, 0 },
-        { 0, 0x7fff, 0 },
-        { 0, 0, 1 },
-        { 0, 0, UINT32_MAX },
-        { 0, 0, UINT64_C(1) << 32 },
-        { 0, 0, UINT64_C(1) << 47 },
-        { 0, 0, (UINT64_C(1) << 48) - 1 },
-        { 0, 0x4000, 0 },
+        { 0, 0, 0, 0 },
+        { 1, 0, 0, 0 },
+        { UINT64_C(1) << 32, 0, 0, 0 },
+        { UINT64_MAX, 0, 0, 0 },
+        { 0, 1, 0, 0 },
+        { 0, 0x7fff, 0, 0 },
+        { 0, 0, 1, 0 },
+        { 0, 0, UINT32_MAX, 0 },
+        { 0, 0, UINT64_C(1) << 32, 0 },
+        { 0, 0, UINT64_C(1) << 47, 0 },
+        { 0, 0, (UINT64_C(1) << 48) - 1, 0 },
+        { 0, 0x4000, 0, 0 },
     };
     static const uint32_t ends[] = { 0, 1, 4, UINT32_MAX };
     enum { N = COUNT(at) * COUNT(ends) * COUNT(ends) };
@@ -398,6 +422,7 @@ static Suite *random_suite(void)
     tcase_add_loop_test(exact, kernels_give_known_answers, 0, COUNT(known));
     tcase_add_test(exact, rows_and_lanes_agree);
     tcase_add_test(exact, all_agree_with_the_reference);
+    tcase_add_test(exact, columns_may_begin_later);
     tcase_add_test(exact, normals_are_box_muller_of_the_uniforms);
     tcase_add_test(exact, normals_have_the_same_bits_with_fma);
     tcase_add_test(exact, f32_is_f64_in_lower_precision);

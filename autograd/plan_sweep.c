@@ -1,0 +1,322 @@
+/* Sweeps: steps over long vectors that are run together, chunk by chunk of the vectors' features.
+ *
+ * A value of 1000 features in 64 lanes takes 256 KB, and each step over it would fetch it from the second-level
+ * cache or from memory again. Steps that only need a feature to make the same feature can share one way through
+ * memory; a sum over features cannot be used before its end. So steps are put in order by time: those of a sweep at
+ * an even time, everything else at the odd times in between. Only plans without products are put in order: in
+ * others the products take the time. */
+#include "plan_internal.h"
+
+#include <hastings/tensor/cpu.h>
+#include <hastings/tensor/threads.h>
+
+#include <string.h>
+
+/* Bytes of a value that is worth it; tests set it to 0, and so have sweeps everywhere. */
+size_t sweep_least_bytes = 64 * 1024;
+
+/* Bytes of the part of a value that is worked on at a time. */
+enum { CHUNK_BYTES = 65536, MOST_PIECES = 8 };
+
+/* ---- Which, and in which order ---------------------------------------------------------------- */
+
+/* The length of the vector that a step goes over; 0 if it does not go over one. */
+static size_t vector_length(const hs_plan *plan, const plan_node *node)
+{
+    const plan_node *space = node->op == OP_sum_to ? &plan->node[node->input[0]] : node;
+    const bool kind = node->op == OP_normal || node->op == OP_uniform || node->op == OP_sum_to ||
+                      (is_elementwise(node) && node->product < 0);
+    if (!kind || node->making != BY_STEP || node->stage != STAGE_SHARD || is_unused(node) ||
+        space->extent == HS_SHARED || space->shape.rank != 1 ||
+        (node->count != 1 && node->count != space->count))
+        return 0;
+    return space->count;
+}
+
+static bool is_sweepable(const hs_plan *plan, const plan_node *node)
+{
+    return plan->sweep_length > 1 && vector_length(plan, node) == plan->sweep_length;
+}
+
+/* The longest vectors, if they are worth it. */
+static size_t choose_length(const hs_plan *plan)
+{
+    size_t longest = 0;
+    for (int32_t id = 0; id < plan->nodes; id++) {
+        const plan_node *node = &plan->node[id];
+        if (node->op == OP_matmul && node->stage == STAGE_SHARD && !is_unused(node))
+            return 0;
+        const size_t length = vector_length(plan, node);
+        longest = length > longest ? length : longest;
+    }
+    const size_t rows = plan->starts * plan->rows_per_start, typical = rows < 256 ? rows : 256;
+    return longest * typical * plan->element >= sweep_least_bytes ? longest : 0;
+}
+
+/* The times after which a step may come, for what it needs feature by feature, and for what it needs whole. */
+typedef struct {
+    int32_t by_feature, whole;
+} needs;
+
+static int32_t later(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The first time of the given parity that is not before `time`. */
+static int32_t next_of_parity(int32_t time, int32_t odd)
+{
+    return time + ((time ^ odd) & 1);
+}
+
+/* A whole value under another name: what holds for it holds for the view. */
+static bool is_alias(const hs_plan *plan, const plan_node *node)
+{
+    return node->making == BY_VIEW && hs_shape_equal(&node->shape, &plan->node[node->host].shape);
+}
+
+/* When each node is computed; before everything: -1. */
+static void find_times(const hs_plan *plan, int32_t *time, needs *need)
+{
+    for (int32_t id = 0; id < plan->nodes; id++)
+        need[id] = (needs){ -1, -1 };
+    for (int32_t id = 0; id < plan->nodes; id++) {
+        const plan_node *node = &plan->node[id];
+        const int32_t by = node->making == BY_OTHER ? node->host : id;
+        time[id] = -1;
+        if (node->stage != STAGE_SHARD || is_unused(node))
+            continue;
+        for (int i = 0; i < node->inputs; i++) {
+            const plan_node *in = &plan->node[node->input[i]];
+            const int32_t t = time[node->input[i]];
+            if (in->making == BY_OTHER)
+                continue; /* what it needs is needed by the same step */
+            if (t % 2 == 0 && in->count == plan->sweep_length)
+                need[by].by_feature = later(need[by].by_feature, t);
+            else
+                need[by].whole = later(need[by].whole, t);
+        }
+        const needs *n = &need[id];
+        if (is_alias(plan, node))
+            time[id] = later(n->by_feature, n->whole);
+        else if (is_sweepable(plan, node))
+            time[id] = next_of_parity(later(n->by_feature, n->whole + 1), 0);
+        else
+            time[id] = next_of_parity(later(n->by_feature, n->whole), 1);
+    }
+}
+
+/* By time, and at the same time in the order of the tape. */
+static void sort_by_time(hs_plan *plan, const int32_t *time)
+{
+    int32_t latest = -1, placed = 0, position = -1;
+    for (int32_t id = 0; id < plan->nodes; id++)
+        latest = later(latest, time[id]);
+    for (int32_t t = -1; t <= latest; t++)
+        for (int32_t id = 0, together = -1; id < plan->nodes; id++) {
+            if (time[id] != t)
+                continue;
+            plan_node *node = &plan->node[id];
+            node->in_sweep = is_sweepable(plan, node);
+            node->position = node->in_sweep && together >= 0 ? together : ++position;
+            if (node->in_sweep)
+                together = node->position;
+            node->rank = placed;
+            plan->order[placed++] = id;
+        }
+}
+
+static bool set_order_by_time(hs_plan *plan)
+{
+    const size_t nodes = (size_t)plan->nodes;
+    int32_t *time = hs_alloc((nodes + 1) * sizeof *time);
+    needs *need = hs_alloc((nodes + 1) * sizeof *need);
+    const bool ok = time && need;
+    if (ok) {
+        find_times(plan, time, need);
+        sort_by_time(plan, time);
+    }
+    hs_free(time);
+    hs_free(need);
+    return ok ? true : plan_no_memory(plan);
+}
+
+bool plan_set_order(hs_plan *plan)
+{
+    plan->order = hs_arena_alloc(&plan->arena, ((size_t)plan->nodes + 1) * sizeof *plan->order);
+    if (!plan->order)
+        return plan_no_memory(plan);
+    for (int32_t id = 0; id < plan->nodes; id++)
+        plan->order[id] = plan->node[id].position = plan->node[id].rank = id;
+    plan->sweep_length = plan->trace ? 0 : choose_length(plan);
+    return !plan->sweep_length || set_order_by_time(plan);
+}
+
+/* ---- Making ----------------------------------------------------------------------------------- */
+
+static size_t result_numbers(const hs_plan *plan, const plan_node *node)
+{
+    return hs_align_up(node->count * plan->stride[node->extent] * plan->element) / plan->element;
+}
+
+/* Bytes of a feature of the widest values. */
+static size_t feature_bytes(const hs_plan *plan)
+{
+    size_t widest = 1;
+    for (int e = 0; e < 3; e++)
+        widest = plan->stride[e] > widest ? plan->stride[e] : widest;
+    return widest * plan->element;
+}
+
+size_t choose_chunk(const hs_plan *plan)
+{
+    const size_t line = HS_ALIGN / plan->element; /* where vectors of one lane are cut */
+    const size_t chunk = CHUNK_BYTES / feature_bytes(plan) / line * line;
+    return chunk > line ? chunk : line;
+}
+
+static size_t chunks_of(const hs_plan *plan)
+{
+    return (plan->sweep_length + plan->sweep_chunk - 1) / plan->sweep_chunk;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool make_programs(hs_plan *plan, plan_sweep *sweep, plan_step *step, program **rest)
+{
+    const size_t left = plan->sweep_length % plan->sweep_chunk;
+    const size_t sizes[2] = { plan->sweep_chunk, left };
+    for (int part = 0; part < 2; part++) {
+        if (sizes[part] == 0 || (part == 0 && plan->sweep_length < plan->sweep_chunk))
+            continue;
+        program *p = program_make(plan, step, sizes[part]);
+        if (!p)
+            return false;
+        *(part ? rest : &step->program) = p;
+        const size_t scratch = program_scratch(plan, p);
+        sweep->scratch = sweep->scratch > scratch ? sweep->scratch : scratch;
+    }
+    return true;
+}
+
+bool sweep_make(hs_plan *plan, plan_step *step, int32_t steps)
+{
+    plan_sweep *sweep = hs_arena_alloc(&plan->arena, sizeof *sweep);
+    program **rest = hs_arena_alloc(&plan->arena, (size_t)steps * sizeof *rest);
+    if (!sweep || !rest)
+        return plan_no_memory(plan);
+    *sweep = (plan_sweep){ .steps = steps, .rest = rest };
+    memset(rest, 0, (size_t)steps * sizeof *rest);
+    sweep->pieces = least(MOST_PIECES, chunks_of(plan));
+    for (int32_t i = 0; i < steps; i++) {
+        const plan_node *node = &plan->node[step[i].node];
+        step[i].sweep_sum = node->count == 1 ? sweep->sums++ : -1;
+        step[i].out_feature = node->local ? 0 : plan->stride[node->extent];
+        if (node->count == 1 && result_numbers(plan, node) > sweep->sum_numbers)
+            sweep->sum_numbers = result_numbers(plan, node);
+        if (step[i].program && !make_programs(plan, sweep, &step[i], &rest[i]))
+            return false;
+    }
+    /* For each thread the values of a chunk, the programs' scratch and the result of one sum; for each piece its sums and their errors. */
+    const size_t threads = plan->bins == 1 ? (size_t)plan->threads : 1;
+    const size_t sum_bytes = sweep->sum_numbers * plan->element;
+    sweep->scratch = plan->chunk_bytes + hs_align_up(sweep->scratch) + sum_bytes;
+    sweep->total = threads * sweep->scratch + sweep->pieces * (size_t)sweep->sums * 2 * sum_bytes;
+    if (plan->scratch_bytes < sweep->total)
+        plan->scratch_bytes = sweep->total;
+    step->sweep = sweep;
+    return true;
+}
+
+/* ---- Running ---------------------------------------------------------------------------------- */
+
+typedef struct {
+    const plan_step *step;
+    const run_state *state;
+    char *sums; /* [pieces][sums][2][sum_numbers]: sums and their errors */
+} sweep_job;
+
+static char *sum_of(const sweep_job *j, size_t piece, int32_t sum)
+{
+    const plan_sweep *sweep = j->step->sweep;
+    return j->sums + (piece * (size_t)sweep->sums + (size_t)sum) * 2 * sweep->sum_numbers *
+                         j->state->plan->element;
+}
+
+static void add_to_sum(const sweep_job *j, size_t piece, int32_t sum, const char *v)
+{
+    const hs_plan *plan = j->state->plan;
+    const size_t n = j->step->sweep->sum_numbers;
+    char *to = sum_of(j, piece, sum);
+    plan->batch->add_compensated(n, 1, to, to + n * plan->element, v);
+}
+
+static void run_chunk(const sweep_job *j, size_t piece, size_t first, run_state *state,
+                      char *result)
+{
+    const plan_sweep *sweep = j->step->sweep;
+    const size_t left = state->plan->sweep_length - first, chunk = state->plan->sweep_chunk;
+    for (int32_t i = 0; i < sweep->steps; i++) {
+        const plan_step *step = &j->step[i];
+        if (!step->program) {
+            random_run_from(step, state, first, least(left, chunk));
+            continue;
+        }
+        const program *p = left < chunk ? sweep->rest[i] : step->program;
+        if (step->sweep_sum >= 0) {
+            program_run_from(p, state, first, result, false);
+            add_to_sum(j, piece, step->sweep_sum, result);
+            continue;
+        }
+        char *out = resolve(state, step->out);
+        program_run_from(p, state, first, out + first * step->out_feature * state->plan->element,
+                         adds(step, state));
+    }
+}
+
+static void run_piece(int piece_, void *context)
+{
+    const sweep_job *j = context;
+    const hs_plan *plan = j->state->plan;
+    const plan_sweep *sweep = j->step->sweep;
+    const size_t piece = (size_t)piece_, sum_bytes = sweep->sum_numbers * plan->element;
+    const unsigned denormals = hs_flush_denormals();
+    run_state state = *j->state;
+    state.chunk = state.scratch + (size_t)hs_thread_index() * sweep->scratch;
+    state.scratch = state.chunk + plan->chunk_bytes;
+    char *result = state.chunk + sweep->scratch - sum_bytes;
+    memset(result, 0, sum_bytes); /* what a sum leaves is added up in whole vectors */
+    if (sweep->sums)
+        memset(sum_of(j, piece, 0), 0, (size_t)sweep->sums * 2 * sum_bytes);
+    const size_t chunks = chunks_of(plan);
+    const size_t end = chunks * (piece + 1) / sweep->pieces;
+    for (size_t chunk = chunks * piece / sweep->pieces; chunk < end; chunk++)
+        run_chunk(j, piece, chunk * plan->sweep_chunk, &state, result);
+    hs_restore_denormals(denormals);
+}
+
+void sweep_run(const plan_step *step, run_state *state)
+{
+    const hs_plan *plan = state->plan;
+    const plan_sweep *sweep = step->sweep;
+    const size_t threads = plan->bins == 1 ? (size_t)plan->threads : 1;
+    sweep_job j = { step, state, state->scratch + threads * sweep->scratch };
+    hs_parallel_for(state->threads, (int)sweep->pieces, run_piece, &j);
+    for (int32_t i = 0; i < sweep->steps; i++) {
+        const int32_t sum = step[i].sweep_sum;
+        if (sum < 0)
+            continue;
+        for (size_t piece = 1; piece < sweep->pieces; piece++)
+            add_to_sum(&j, 0, sum, sum_of(&j, piece, sum));
+        const plan_node *node = &plan->node[step[i].node];
+        const size_t numbers = plan->stride[node->extent];
+        char *out = resolve(state, step[i].out);
+        if (adds(&step[i], state))
+            plan->batch->add(numbers, out, sum_of(&j, 0, sum));
+        else
+            memcpy(out, sum_of(&j, 0, sum), numbers * plan->element);
+    }
+}

@@ -1,0 +1,170 @@
+/* Sweeps over long vectors: the numbers are those of a plan that keeps every node apart, and the same bits for any
+ * number of threads. */
+#include "hs_check.h"
+
+#include <hastings.h>
+#include <hastings/autograd/plan_internal.h>
+
+#include <string.h>
+
+typedef struct {
+    size_t starts, rows_per_start, shard_starts, dim;
+} batch;
+
+static const batch batches[] = {
+    { 1, 50, 0, 1000 }, { 1, 50, 0, 1001 },                    /* whole chunks and a rest */
+    { 1, 7, 0, 5003 },  { 3, 40, 0, 700 },  { 5, 30, 2, 403 }, /* a last shard of fewer starts */
+    { 3, 1, 0, 20011 }, { 1, 1, 0, 40000 }, /* one lane: vectors run over features */
+};
+enum { BATCHES = sizeof batches / sizeof *batches, OUTPUTS = 8 };
+
+typedef struct {
+    hs_tape *tape;
+    hs_var x, w, output[OUTPUTS];
+} problem;
+
+/* Two sweeps forward, since the second needs a sum of the first, and more for the gradients: sums over features,
+ * over lanes, over both, for each start and for all; values that leave a sweep as outputs, whole and in part. */
+static problem make_problem(hs_dtype dtype, size_t d)
+{
+    problem p = { .tape = hs_tape_new(dtype) };
+    p.x = hs_input(p.tape, "x", HS_START, hs_dims(d));
+    p.w = hs_input(p.tape, "w", HS_SHARED, hs_dims(d));
+    hs_var s = hs_normal(p.tape, HS_START, hs_dims(d), 4),
+           n = hs_normal(p.tape, HS_ROW, hs_dims(d), 5);
+    hs_var y = hs_add(hs_mul(p.x, s), hs_scale(n, 0.3));
+    hs_var q = hs_scale(hs_sum_last(hs_square(y)), 1 / (double)d);
+    hs_var z = hs_mul(hs_tanh(y), hs_mul(hs_exp(hs_neg(q)), p.w));
+    hs_var part = hs_slice(z, 0, d / 3, d / 2);
+    hs_var r = hs_add(hs_sum_last(hs_mul(z, n)), hs_sum_last(hs_square(part)));
+    hs_var loss = hs_mean_rows(hs_sub(r, hs_scale(hs_sum_last(s), 0.1)));
+    hs_var slope[2], gradient_of_slope[1];
+    hs_grad(loss, (hs_var[]){ p.x, p.w }, 2, slope);
+    hs_grad(hs_sum_rows(hs_sum_last(hs_square(slope[0]))), &p.w, 1, gradient_of_slope);
+    const hs_var all[OUTPUTS] = { loss, slope[0], slope[1], gradient_of_slope[0], z, part, q, r };
+    memcpy(p.output, all, sizeof all);
+    return p;
+}
+
+static hs_plan *make_plan(const problem *p, const batch *b, int threads, bool trace)
+{
+    hs_plan *plan;
+    const hs_status status = hs_plan_new(&plan, p->output, OUTPUTS,
+                                         &(hs_plan_options){ .starts = b->starts,
+                                                             .rows_per_start = b->rows_per_start,
+                                                             .shard_starts = b->shard_starts,
+                                                             .threads = threads,
+                                                             .trace = trace });
+    ck_assert_msg(!status, "%s", hs_tape_error(p->tape));
+    return plan;
+}
+
+static void run(hs_plan *plan, const problem *p, const void *x, const void *w)
+{
+    hs_plan_set(plan, p->x, x);
+    hs_plan_set(plan, p->w, w);
+    ck_assert_msg(!hs_plan_run(plan, &(hs_run){ .seed = 3, .step = 8, .first_row = 120 }), "%s",
+                  hs_plan_error(plan));
+}
+
+static size_t numbers_of(const problem *p, const batch *b, int output)
+{
+    const hs_extent extent = hs_var_extent(p->output[output]);
+    const hs_shape shape = hs_var_shape(p->output[output]);
+    return hs_shape_count(&shape) * (extent == HS_SHARED  ? 1
+                                     : extent == HS_START ? b->starts
+                                                          : b->starts * b->rows_per_start);
+}
+
+static double at(hs_dtype dtype, const void *v, size_t i)
+{
+    return dtype == HS_F32 ? (double)((const float *)v)[i] : ((const double *)v)[i];
+}
+
+/* The largest difference relative to the largest number. */
+static double difference(hs_dtype dtype, const void *a, const void *b, size_t n)
+{
+    double off = 0, most = 1e-300;
+    for (size_t i = 0; i < n; i++) {
+        off = fmax(off, fabs(at(dtype, a, i) - at(dtype, b, i)));
+        most = fmax(most, fabs(at(dtype, b, i)));
+    }
+    return off / most;
+}
+
+static bool has_sweeps(const hs_plan *plan)
+{
+    bool found = false;
+    for (int32_t i = 0; i < plan->steps[STAGE_SHARD]; i++)
+        found = found || plan->step[STAGE_SHARD][i].sweep;
+    return found;
+}
+
+START_TEST(numbers_are_those_of_single_steps)
+{
+    const batch *b = &batches[_i / 2];
+    const hs_dtype dtype = _i % 2 ? HS_F64 : HS_F32;
+    const problem p = make_problem(dtype, b->dim);
+    void *x = hs_alloc(b->starts * b->dim * 8), *w = hs_alloc(b->dim * 8);
+    hs_random_rows(dtype, HS_UNIFORM, (hs_address){ .seed = 1 }, 0, b->starts, b->dim, x);
+    hs_random_rows(dtype, HS_UNIFORM, (hs_address){ .seed = 2 }, 0, 1, b->dim, w);
+    hs_plan *apart = make_plan(&p, b, 1, true), *one = make_plan(&p, b, 1, false);
+    ck_assert(has_sweeps(one) && !has_sweeps(apart));
+    run(apart, &p, x, w);
+    run(one, &p, x, w);
+    for (int o = 0; o < OUTPUTS; o++) {
+        const double off = difference(dtype, hs_plan_get(one, p.output[o]),
+                                      hs_plan_get(apart, p.output[o]), numbers_of(&p, b, o));
+        ck_assert_msg(off < (dtype == HS_F32 ? 2e-5 : 1e-13), "batch %d, output %d: off by %g",
+                      _i / 2, o, off);
+    }
+    for (int threads = 2; threads <= 8; threads += 3) {
+        hs_plan *several = make_plan(&p, b, threads, false);
+        run(several, &p, x, w);
+        run(several, &p, x, w); /* nothing is left from the first run */
+        for (int o = 0; o < OUTPUTS; o++)
+            ck_assert_mem_eq(hs_plan_get(several, p.output[o]), hs_plan_get(one, p.output[o]),
+                             numbers_of(&p, b, o) * hs_dtype_size(dtype));
+        hs_plan_free(several);
+    }
+    hs_plan_free(apart);
+    hs_plan_free(one);
+    hs_free(x);
+    hs_free(w);
+    hs_tape_free(p.tape);
+}
+END_TEST
+
+/* Values that no other sweep needs take the memory of a chunk: less than that of one of them. */
+START_TEST(local_values_take_little_memory)
+{
+    enum { D = 100000, ROWS = 64 };
+    hs_tape *tape = hs_tape_new(HS_F32);
+    hs_var n = hs_normal(tape, HS_ROW, hs_dims(D), 1), y = hs_exp(hs_scale(n, 0.1));
+    hs_var both = hs_add(hs_sum_last(hs_mul(n, y)), hs_sum_last(hs_square(y)));
+    hs_var mean = hs_mean_rows(both);
+    hs_plan *plan;
+    ck_assert(!hs_plan_new(&plan, &mean, 1, &(hs_plan_options){ .rows_per_start = ROWS }));
+    ck_assert(has_sweeps(plan));
+    ck_assert_uint_lt(plan->workspace_bytes, D * ROWS * sizeof(float) / 10);
+    ck_assert(!hs_plan_run(plan, &(hs_run){ .seed = 1 }));
+    const double a = 0.1,
+                 wanted = D * exp(a * a / 2) * a + D * exp(2 * a * a); /* E n e^an + E e^2an */
+    ck_assert_close(hs_plan_scalar(plan, mean), wanted, 0.002, 0);
+    hs_plan_free(plan);
+    hs_tape_free(tape);
+}
+END_TEST
+
+static Suite *sweep_suite(void)
+{
+    Suite *suite = suite_create("sweep");
+    TCase *tests = tcase_create("sweep");
+    tcase_set_timeout(tests, 300);
+    tcase_add_loop_test(tests, numbers_are_those_of_single_steps, 0, 2 * BATCHES);
+    tcase_add_test(tests, local_values_take_little_memory);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+HS_TEST_MAIN(sweep_suite())
