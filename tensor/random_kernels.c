@@ -130,6 +130,7 @@ static void last_lanes(hs_distribution d, const source *from, uint32_t row0, uin
 {
     const size_t blocks = (columns + 3) / 4, together = LANES / lanes;
     vbits row = { 0 }, offset = { 0 };
+    real drawn[4][LANES] = { { 0 } };
     for (size_t i = 0; i < together * lanes; i++) {
         row[i] = (real_ubits)(row0 + (uint32_t)(i % lanes));
         offset[i] = (real_ubits)(i / lanes);
@@ -137,10 +138,16 @@ static void last_lanes(hs_distribution d, const source *from, uint32_t row0, uin
     for (size_t first = 0; first < blocks; first += together) {
         vec u[4];
         draw_block(d, from, row, offset + (real_ubits)(block0 + (uint32_t)first), 4, u);
+        for (int i = 0; i < 4; i++)
+            v_storeu(drawn[i], u[i]);
         for (size_t b = 0; b < together; b++)
-            for (size_t i = 0; i < 4 && 4 * (first + b) + i < columns; i++)
-                for (size_t lane = 0; lane < lanes; lane++)
-                    to[(4 * (first + b) + i) * stride + lane] = u[i][b * lanes + lane];
+            for (size_t i = 0; i < 4 && 4 * (first + b) + i < columns; i++) {
+                real *const at = to + (4 * (first + b) + i) * stride;
+                /* Padding gets numbers of the same kind: functions of odd ones may be slow. */
+                v_store(at, v_set1(drawn[i][b * lanes]));
+                for (size_t lane = 1; lane < lanes; lane++)
+                    at[lane] = drawn[i][(b * lanes + lane) % LANES];
+            }
     }
 }
 
