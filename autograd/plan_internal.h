@@ -158,8 +158,8 @@ typedef struct {
     size_t pieces;
     program *
         *rest; /* of each step, for the features that do not fill a chunk; NULL: none are left */
-    size_t sum_numbers;    /* room for the result of a sum */
-    size_t scratch, total; /* bytes: for the programs of a piece, and of all that is needed */
+    size_t sum_numbers; /* room for the result of a sum */
+    size_t scratch;     /* bytes, of a thread */
 } plan_sweep;
 
 struct plan_step {

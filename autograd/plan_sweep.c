@@ -106,24 +106,29 @@ static void find_times(const hs_plan *plan, int32_t *time, needs *need)
     }
 }
 
-/* By time, and at the same time in the order of the tape. */
+/* By time; at the same time first the steps of the sweep, and then views of their values, each in the order of the
+ * tape. */
 static void sort_by_time(hs_plan *plan, const int32_t *time)
 {
     int32_t latest = -1, placed = 0, position = -1;
     for (int32_t id = 0; id < plan->nodes; id++)
         latest = later(latest, time[id]);
-    for (int32_t t = -1; t <= latest; t++)
-        for (int32_t id = 0, together = -1; id < plan->nodes; id++) {
-            if (time[id] != t)
-                continue;
+    for (int32_t turn = -2; turn <= 2 * latest + 1; turn++) {
+        const int32_t now = turn < 0 ? -1 : turn / 2;
+        const bool sweep = turn % 2 == 0;
+        int32_t together = -1;
+        for (int32_t id = 0; id < plan->nodes; id++) {
             plan_node *node = &plan->node[id];
-            node->in_sweep = is_sweepable(plan, node);
-            node->position = node->in_sweep && together >= 0 ? together : ++position;
-            if (node->in_sweep)
-                together = node->position;
+            if (time[id] != now || is_sweepable(plan, node) != sweep)
+                continue;
+            if (!sweep || together < 0)
+                together = ++position;
+            node->in_sweep = sweep;
+            node->position = together;
             node->rank = placed;
             plan->order[placed++] = id;
         }
+    }
 }
 
 static bool set_order_by_time(hs_plan *plan)
@@ -220,13 +225,15 @@ bool sweep_make(hs_plan *plan, plan_step *step, int32_t steps)
         if (step[i].program && !make_programs(plan, sweep, &step[i], &rest[i]))
             return false;
     }
-    /* For each thread the values of a chunk, the programs' scratch and the result of one sum; for each piece its sums and their errors. */
+    /* For each thread the values of a chunk, the programs' scratch and the result of one sum; for each piece its sums
+     * and their errors. */
     const size_t threads = plan->bins == 1 ? (size_t)plan->threads : 1;
     const size_t sum_bytes = sweep->sum_numbers * plan->element;
     sweep->scratch = plan->chunk_bytes + hs_align_up(sweep->scratch) + sum_bytes;
-    sweep->total = threads * sweep->scratch + sweep->pieces * (size_t)sweep->sums * 2 * sum_bytes;
-    if (plan->scratch_bytes < sweep->total)
-        plan->scratch_bytes = sweep->total;
+    const size_t total =
+        threads * sweep->scratch + sweep->pieces * (size_t)sweep->sums * 2 * sum_bytes;
+    if (plan->scratch_bytes < total)
+        plan->scratch_bytes = total;
     step->sweep = sweep;
     return true;
 }

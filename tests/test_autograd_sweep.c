@@ -34,9 +34,12 @@ static problem make_problem(hs_dtype dtype, size_t d)
            n = hs_normal(p.tape, HS_ROW, hs_dims(d), 5);
     hs_var y = hs_add(hs_mul(p.x, s), hs_scale(n, 0.3));
     hs_var q = hs_scale(hs_sum_last(hs_square(y)), 1 / (double)d);
+    hs_var a = hs_sin(y), view = hs_stop(a); /* between steps of a sweep that need its value */
+    hs_var local = hs_add(hs_sum_last(hs_mul(a, n)), hs_sum_last(hs_mul(hs_square(view), s)));
     hs_var z = hs_mul(hs_tanh(y), hs_mul(hs_exp(hs_neg(q)), p.w));
     hs_var part = hs_slice(z, 0, d / 3, d / 2);
     hs_var r = hs_add(hs_sum_last(hs_mul(z, n)), hs_sum_last(hs_square(part)));
+    r = hs_add(r, hs_scale(local, 0.01));
     hs_var loss = hs_mean_rows(hs_sub(r, hs_scale(hs_sum_last(s), 0.1)));
     hs_var slope[2], gradient_of_slope[1];
     hs_grad(loss, (hs_var[]){ p.x, p.w }, 2, slope);

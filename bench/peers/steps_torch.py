@@ -2,8 +2,9 @@
 
     steps_torch.py THREADS [--first FOLDER]
 
-Variants: eager, torch.jit.trace and torch.compile, of the loss or of loss and gradient together, each with mu and
-sigma networks apart or as one batched product; Adam is PyTorch's fused kernel. See steps.py for the protocol.
+Variants: eager, torch.jit.trace, and torch.compile of loss and gradient in one graph (faster than compiling the loss
+alone in small cases; in German Credit they could not be told apart); mu and sigma networks apart or as batched
+products; Adam is PyTorch's fused kernel. See steps.py for the protocol.
 """
 import gc
 import sys
@@ -40,25 +41,51 @@ class Misfit(torch.autograd.Function):
         return None, against.t() @ torch.sigmoid(t) * g
 
 
+class Deferred(torch.autograd.Function):
+    """An affine map that leaves in `uses` what the gradient of w is made of: then it is made once, of all uses."""
+
+    @staticmethod
+    def forward(context, uses, w, h, b):
+        context.uses = uses
+        context.save_for_backward(w, h)
+        return torch.addmm(b, w, h)
+
+    @staticmethod
+    def backward(context, g):
+        w, h = context.saved_tensors
+        context.uses.setdefault(w.data_ptr(), []).append((g, h.detach()))
+        return None, None, w.t() @ g if context.needs_input_grad[2] else None, g.sum(1, keepdim=True)
+
+
 def softplus(t):
     return F.softplus(t, threshold=50)  # beyond the default 20, 32 bits would not see it but 64 would
 
 
-OPS = SimpleNamespace(
-    exp=torch.exp, log=torch.log, sqrt=torch.sqrt, concat=torch.cat, stack=torch.stack, relu=torch.relu_,
-    logsumexp=torch.logsumexp, log_softmax=torch.log_softmax, stop=torch.Tensor.detach, where=torch.where,
-    clip=torch.clamp, twice=lambda h: h.expand(2, *h.shape), negative_part=lambda r: r.clamp(max=0),
-    affine=lambda w, h, b: torch.addmm(b, w, h), affine_pair=lambda w, h, b: torch.baddbmm(b, w, h),
-    misfit=Misfit.apply)
-
-
-def small_or_large(w, h, b):
+def fused_affine(w, h, b):
     """Tiny products are faster as loops of their own than as calls of a library."""
-    return (w[:, :, None] * h).sum(1) + b if w.shape[1] <= 8 and SPELL else torch.addmm(b, w, h)
+    return (w[:, :, None] * h).sum(1) + b if w.shape[1] <= 8 else torch.addmm(b, w, h)
 
 
-SPELL = True
-FUSED_OPS = SimpleNamespace(**{**vars(OPS), "affine": small_or_large, "misfit": lambda against, b: softplus(against @ b).sum(0)})
+def spread(step, n):
+    """One for each row: then its gradient is summed over coordinates first. One long sum in 32 bits loses digits."""
+    return step.expand(*n.shape[:2], 1)
+
+
+def operations(**changes):
+    return SimpleNamespace(**{**dict(
+        exp=torch.exp, log=torch.log, sqrt=torch.sqrt, concat=torch.cat, stack=torch.stack, relu=torch.relu_,
+        logsumexp=torch.logsumexp, log_softmax=torch.log_softmax, stop=torch.Tensor.detach, where=torch.where,
+        clip=torch.clamp, twice=lambda h: h.expand(2, *h.shape), negative_part=lambda r: r.clamp(max=0),
+        affine=lambda w, h, b: torch.addmm(b, w, h), affine_pair=lambda w, h, b: torch.baddbmm(b, w, h),
+        misfit=Misfit.apply, spread=spread), **changes})
+
+
+OPS = operations()
+FUSED_OPS = operations(affine=fused_affine, misfit=lambda against, b: softplus(against @ b).sum(0))
+
+
+def dtype_of(case):
+    return torch.float64 if case.double else torch.float32
 
 
 def tensors(case):
@@ -68,62 +95,104 @@ def tensors(case):
     return {"against": torch.from_numpy(case.against), "points": torch.from_numpy(case.points)}
 
 
-def dtype_of(case):
-    return torch.float64 if case.double else torch.float32
-
-
 class Variant:
-    """A training. mode: eager, trace, compile (the loss), whole (loss and gradient in one graph)."""
-    count = 1
+    """A training. mode: eager, trace, compile, unroll (the compiler gets several steps), deferred."""
 
     def __init__(self, case, mode, stacked):
         theta = case.theta(stacked)
-        self.case, self.names = case, list(theta)
-        self.dtype = dtype_of(case)
+        self.case, self.names, self.dtype = case, list(theta), dtype_of(case)
         self.values = [torch.from_numpy(theta.pop(name)).requires_grad_() for name in self.names]
         self.moments = [[torch.zeros_like(v, requires_grad=False) for v in self.values] for _ in range(2)]
-        self.time = torch.zeros(())
+        self.time = torch.zeros((), dtype=torch.float32)
         self.b = torch.ones((), dtype=self.dtype)
         self.t = tensors(case)
         self.centres = torch.tensor([[4, -4, 0, 0], [0, 0, 4, -4]], dtype=self.dtype)
-        self.function = self.prepare(mode)
+        self.count = 10 if mode == "unroll" else 1
+        self.differentiate = getattr(self, mode)()
 
-    def prepare(self, mode):
-        case, names, t = self.case, self.names, self.t
-        ops = FUSED_OPS if mode in ("compile", "whole") else OPS
+    # Each mode makes a function of x, n and b, to loss, mean acceptance and gradients.
 
-        def loss(values, x, n, b):
-            return steps.loss(ops, case, dict(zip(names, values)), t, x, n, b)
+    def loss(self, ops, values, x, n, b):
+        return steps.loss(ops, self.case, dict(zip(self.names, values)), self.t, x, n, b)
 
-        def with_gradient(values, x, n, b):
-            value, alpha = function(values, x, n, b)
-            return value.detach(), alpha, torch.autograd.grad(value, values)
+    def eager(self, function=None):
+        function = function or (lambda x, n, b: self.loss(OPS, self.values, x, n, b))
 
-        def whole(values, x, n, b):
-            gradient, (value, alpha) = torch.func.grad(
-                lambda v: (lambda pair: (pair[0], pair))(loss(v, x, n, b)), has_aux=True)(values)
-            return value, alpha, gradient
+        def differentiate(x, n, b):
+            value, alpha = function(x, n, b)
+            return value.detach(), alpha, torch.autograd.grad(value, self.values)
 
-        function = loss
-        if mode == "compile":
-            function = torch.compile(loss, dynamic=False)
-        elif mode == "whole":
-            function = torch.compile(whole, dynamic=False)
-            return lambda values, x, n, b: function([v.detach() for v in values], x, n, b)
-        elif mode == "trace":
-            traced = torch.jit.trace(lambda x, n, b, *values: loss(values, x, n, b),
-                                     (*self.draw(), self.b, *self.values), check_trace=False)
-            function = lambda values, x, n, b: traced(x, n, b, *values)
-        return with_gradient
+        return differentiate
 
-    def draw(self):
-        """Start points and noise of a step."""
+    def trace(self):
+        traced = torch.jit.trace(lambda x, n, b, *values: self.loss(OPS, values, x, n, b),
+                                 (*self.draw(), self.b, *self.values), check_trace=False)
+        return self.eager(lambda x, n, b: traced(x, n, b, *self.values))
+
+    def whole(self, values, x, n, b):
+        def loss(values):
+            value, alpha = self.loss(FUSED_OPS, values, x, n, b)
+            return value, (value, alpha)
+
+        gradients, (value, alpha) = torch.func.grad(loss, has_aux=True)(values)
+        return value, alpha, gradients
+
+    def compile(self):
+        # Calling kernels from C++ takes twice as long to compile, and pays where they are short.
+        options = {"cpp_wrapper": self.case.width < 64}
+        compiled, values = torch.compile(self.whole, dynamic=False, options=options), [v.detach() for v in self.values]
+        return lambda x, n, b: compiled(values, x, n, b)
+
+    def unroll(self):
+        def several(values, m, v, time, b, x, n):
+            for i in range(self.count):
+                value, alpha, g = self.whole(values, x[i], n[i], b)
+                time = time + 1
+                m = [torch.lerp(a, c, 0.1) for a, c in zip(m, g)]
+                v = [0.999 * a + 0.001 * c * c for a, c in zip(v, g)]
+                c1, c2 = 1 / (1 - 0.9 ** time), 1 / (1 - 0.999 ** time)
+                values = [p - 3e-4 * c1 * a / (torch.sqrt(c2 * c) + 1e-8) for p, a, c in zip(values, m, v)]
+                if self.case.objective == "gsm":
+                    b = steps.adapted(FUSED_OPS, b, alpha)
+            return values, m, v, time, b
+
+        self.several = torch.compile(several, dynamic=False)
+        self.values = [v.detach() for v in self.values]
+        self.time = self.time.to(self.dtype)
+        compiled = torch.compile(self.whole, dynamic=False)
+        return lambda x, n, b: compiled(self.values, x, n, b)
+
+    def deferred(self):
+        uses, ops = {}, operations(affine=lambda w, h, b: Deferred.apply(uses, w.detach(), h, b))
+        biases = [v for v in self.values if v.ndim == 1]
+        scratch = torch.empty(max(v.numel() for v in self.values), dtype=self.dtype)
+
+        def differentiate(x, n, b):
+            uses.clear()
+            value, alpha = self.loss(ops, self.values, x, n, b)
+            of_biases = iter(torch.autograd.grad(value, biases))
+
+            def gradients():  # one at a time: none leaves the cache before Adam has seen it
+                for w in self.values:
+                    if w.ndim == 1:
+                        yield next(of_biases)
+                    else:
+                        g, h = (torch.cat(parts, 1) for parts in zip(*uses[w.data_ptr()]))
+                        yield torch.mm(g, h.t(), out=scratch[:w.numel()].view_as(w))
+
+            return value.detach(), alpha, gradients()
+
+        return differentiate
+
+    def draw(self, *several):
+        """Start points and noise of a step, or of several of a walk."""
         c, dtype = self.case, self.dtype
-        n = torch.randn(c.n.shape, dtype=dtype)
+        n = torch.randn(*several, *c.n.shape, dtype=dtype)
         if c.target == "gaussian":
-            return torch.randn(c.x.shape, dtype=dtype), n
+            return torch.randn(*several, *c.x.shape, dtype=dtype), n
         if c.target == "cross":
-            return torch.randn(c.x.shape, dtype=dtype).mul_(0.5 ** 0.5).add_(self.centres[:, torch.randint(4, (c.starts,))]), n
+            centres = self.centres[:, torch.randint(4, (c.starts,))]
+            return torch.randn(c.x.shape, dtype=dtype).mul_(0.5 ** 0.5).add_(centres), n
         points = self.t["points"]
         x = points[torch.randint(points.shape[0], (c.starts,))].t()
         if c.dim > c.original_dim:
@@ -133,32 +202,43 @@ class Variant:
 
     def gradient(self):
         x, n = torch.from_numpy(self.case.x), torch.from_numpy(self.case.n)
-        value, _, gradients = self.function(self.values, x, n, torch.ones((), dtype=self.dtype))
-        return value.item(), {name: g.numpy() for name, g in zip(self.names, gradients)}
+        value, _, gradients = self.differentiate(x, n, torch.ones((), dtype=self.dtype))
+        return value.item(), {name: g.numpy().copy() for name, g in zip(self.names, gradients)}
 
     def run(self):
-        value, alpha, gradients = self.function(self.values, *self.draw(), self.b)
+        if self.count > 1:
+            self.values, *self.moments, self.time, self.b = self.several(self.values, *self.moments, self.time, self.b,
+                                                                         *self.draw(self.count))
+            return
+        value, alpha, gradients = self.differentiate(*self.draw(), self.b)
         with torch.no_grad():
             self.time += 1
-            torch._fused_adam_(self.values, gradients, *self.moments, [], [self.time] * len(self.values), lr=3e-4,
-                               beta1=0.9, beta2=0.999, weight_decay=0, eps=1e-8, amsgrad=False, maximize=False)
+            if isinstance(gradients, (list, tuple)):
+                self.adam(self.values, gradients, *self.moments)
+            else:
+                for one in zip(self.values, gradients, *self.moments):
+                    self.adam(*([tensor] for tensor in one))
             if self.case.objective == "gsm":
                 self.b = steps.adapted(OPS, self.b, alpha)
         return value
 
+    def adam(self, values, gradients, m, v):
+        torch._fused_adam_(values, gradients, m, v, [], [self.time] * len(values), lr=3e-4, beta1=0.9, beta2=0.999,
+                           weight_decay=0, eps=1e-8, amsgrad=False, maximize=False)
+
 
 def candidates(case):
     """The likely fastest first: after some seconds of building no more are tried."""
-    torch._dynamo.reset()
     if case.case == "mnist":
-        names = [("eager", False)]
+        wanted = [("deferred", False)]
     elif case.kind == "multi-scheme":
-        names = [("trace", True), ("compile", True), ("eager", True), ("trace", False), ("eager", False), ("compile", False),
-                 ("whole", True)]
+        wanted = [("compile", True), ("trace", True), ("eager", False)]
     else:
-        names = [("trace", False), ("compile", False), ("eager", False), ("whole", False)]
+        wanted = [("compile", False), ("trace", False), ("eager", False)]
+        if case.axis and case.dim <= 100:  # the noise of several steps stays in cache
+            wanted.insert(0, ("unroll", False))
     return [(mode + (", stacked" if stacked else ""), lambda m=mode, s=stacked: Variant(case, m, s))
-            for mode, stacked in names]
+            for mode, stacked in wanted]
 
 
 def first(case):
@@ -200,24 +280,24 @@ def sample(case, algorithm, chains, seconds):
     with torch.no_grad():
         for function in (several, torch.compile(several, dynamic=False)):
             x = t["points"][torch.arange(chains) % t["points"].shape[0]]
-            state = [(x, density(x)) if algorithm == "random-walk" else (x, *density_score(x)),
-                     torch.zeros(chains, dtype=dtype), 0]
+            state = (x, density(x)) if algorithm == "random-walk" else (x, *density_score(x))
+            now = [state, torch.zeros(chains, dtype=dtype), 0]
 
             def run():
                 normals = torch.randn(batch, chains, d, dtype=dtype)
-                uniforms = torch.rand(batch, chains, dtype=dtype).log_()
-                state[:2] = function(state[0], normals, uniforms, state[1])
-                state[2] += batch
+                log_uniforms = torch.rand(batch, chains, dtype=dtype).log_()
+                now[:2] = function(now[0], normals, log_uniforms, now[1])
+                now[2] += batch
 
             try:
                 for _ in range(3):
                     run()
-                time = steps.median_seconds(run, seconds / 2) / batch
+                rate = chains * batch / steps.median_seconds(run, seconds / 2)
             except Exception as error:
                 steps.log(f"sampling does not work: {str(error).splitlines()[0]}")
                 continue
-            if best is None or chains / time > best[0]:
-                best = chains / time, state[1].mean().item() / state[2]
+            if best is None or rate > best[0]:
+                best = rate, now[1].mean().item() / now[2]
     return best
 
 
