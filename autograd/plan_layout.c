@@ -37,31 +37,25 @@ static bool take(const hs_plan *plan, size_t count, size_t *total, size_t *offse
 
 /* ---- Lifetimes ---------------------------------------------------------------------------- */
 
-static void needed_until(hs_plan *plan, int32_t id, int32_t position)
+static void needed_by(hs_plan *plan, int32_t id, const plan_node *by)
 {
     plan_node *owner = &plan->node[plan_owner(plan, id)];
-    if (owner->last < position)
-        owner->last = position;
+    const int32_t at = owner->local ? by->rank : by->position;
+    if (owner->last < at)
+        owner->last = at;
 }
 
-/* What only steps of the same sweep need, and up to which of them. */
-static void find_local(hs_plan *plan)
+static void note_uses(hs_plan *plan)
 {
     for (int32_t id = 0; id < plan->nodes; id++) {
-        plan_node *node = &plan->node[id];
-        node->local = node->in_sweep && node->count == plan->sweep_length &&
-                      node->extent != HS_SHARED && !node->output && node->last == node->position;
-        if (node->local)
-            node->last = node->rank;
-    }
-    for (int32_t id = 0; id < plan->nodes; id++) {
         const plan_node *node = &plan->node[id];
+        if (node->output) /* a view is stored where the view stands in the order */
+            needed_by(plan, id, node);
         if (is_unused(node) || node->making == BY_VIEW || node->making == BY_OUTSIDE)
             continue;
-        const int32_t by = node->making == BY_OTHER ? node->host : id;
         for (int i = 0; i < node->inputs; i++)
-            if (plan->node[plan_owner(plan, node->input[i])].local)
-                needed_until(plan, node->input[i], plan->node[by].rank);
+            needed_by(plan, node->input[i],
+                      node->making == BY_OTHER ? &plan->node[node->host] : node);
     }
 }
 
@@ -69,19 +63,16 @@ static void find_lifetimes(hs_plan *plan)
 {
     for (int32_t id = 0; id < plan->nodes; id++)
         plan->node[id].last = plan->node[id].position;
+    note_uses(plan);
+    /* What only steps of the same sweep need; and up to which of them. */
     for (int32_t id = 0; id < plan->nodes; id++) {
-        const plan_node *node = &plan->node[id];
-        if (is_unused(node) || node->making == BY_VIEW || node->making == BY_OUTSIDE)
-            continue;
-        const int32_t by = node->making == BY_OTHER ? node->host : id;
-        for (int i = 0; i < node->inputs; i++)
-            needed_until(plan, node->input[i], plan->node[by].position);
+        plan_node *node = &plan->node[id];
+        node->local = node->in_sweep && node->count == plan->sweep_length &&
+                      node->extent != HS_SHARED && !node->output && node->last == node->position;
+        if (node->local)
+            node->last = node->rank;
     }
-    /* A view that is an output is stored where the view stands in the order. */
-    for (int32_t id = 0; id < plan->nodes; id++)
-        if (plan->node[id].output)
-            needed_until(plan, id, plan->node[id].position);
-    find_local(plan);
+    note_uses(plan);
 }
 
 /* ---- Memory of a shard ---------------------------------------------------------------------- */
