@@ -246,7 +246,8 @@ struct hs_plan {
     int32_t step_capacity[STAGE_COUNT];
     size_t scratch_bytes;
 
-    char *workspace; /* threads x workspace_bytes */
+    char *workspace;      /* threads x workspace_bytes */
+    bool *workspace_used; /* by its thread */
     char *shared;
     char *bin_sums; /* of all bins but the first, which adds to the totals: sum_bytes each */
     char *totals;   /* sums that have no other place */

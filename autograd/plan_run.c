@@ -93,15 +93,22 @@ static bool allocate_workspaces(hs_plan *plan)
     plan->scratch_offset = hs_align_up(plan->shard_bytes);
     plan->workspace_bytes = plan->scratch_offset + hs_align_up(plan->scratch_bytes) + HS_ALIGN;
     const size_t workspaces = plan->bins > 1 ? (size_t)plan->threads : 1;
-    plan->workspace = hs_alloc_zero(workspaces, plan->workspace_bytes);
+    size_t bytes;
+    if (!hs_size_mul(workspaces, plan->workspace_bytes, &bytes))
+        return plan_no_memory(plan);
+    plan->workspace = hs_alloc(bytes);
+    plan->workspace_used = hs_alloc_zero(workspaces, sizeof *plan->workspace_used);
     plan->shared = hs_alloc_zero(1, plan->shared_bytes + HS_ALIGN);
     size_t totals = 0; /* of sums that are not wanted elsewhere */
     for (int32_t i = 0; i < plan->sums; i++)
         if (!plan->sum[i].into)
             totals += hs_align_up(plan->sum[i].count * plan->element);
     plan->totals = hs_alloc_zero(1, totals + HS_ALIGN);
-    plan->bin_sums = hs_alloc_zero((size_t)plan->bins - 1, plan->sum_bytes);
-    if (!plan->workspace || !plan->shared || !plan->totals || !plan->bin_sums)
+    if (!hs_size_mul((size_t)plan->bins - 1, plan->sum_bytes, &bytes))
+        return plan_no_memory(plan);
+    plan->bin_sums = hs_alloc(bytes); /* the first shard of a bin fills it */
+    if (!plan->workspace || !plan->workspace_used || !plan->shared || !plan->totals ||
+        !plan->bin_sums)
         return plan_no_memory(plan);
     char *total = plan->totals;
     for (int32_t i = 0; i < plan->sums; i++)
@@ -183,6 +190,7 @@ void hs_plan_free(hs_plan *plan)
     for (int stage = 0; stage < STAGE_COUNT; stage++)
         hs_free(plan->step[stage]);
     hs_free(plan->workspace);
+    hs_free(plan->workspace_used);
     hs_free(plan->shared);
     hs_free(plan->totals);
     hs_free(plan->bin_sums);
@@ -277,6 +285,17 @@ typedef struct {
     int threads;
 } run_request;
 
+/* A thread's workspace. The thread clears it itself, the first time: padding must hold numbers, and the memory is
+ * then near to its core. */
+static char *workspace_of(hs_plan *plan, size_t worker)
+{
+    char *workspace = plan->workspace + worker * plan->workspace_bytes;
+    if (!plan->workspace_used[worker])
+        memset(workspace, 0, plan->workspace_bytes);
+    plan->workspace_used[worker] = true;
+    return workspace;
+}
+
 /* Runs the shards of one bin, in order, into the bin's sums. */
 static void run_bin(int bin, void *context)
 {
@@ -285,7 +304,7 @@ static void run_bin(int bin, void *context)
     const unsigned denormals = hs_flush_denormals();
     const size_t worker = plan->bins > 1 ? (size_t)hs_thread_index() : 0;
     run_state state = { .plan = plan, .run = request->run, .threads = request->threads };
-    state.workspace = plan->workspace + worker * plan->workspace_bytes;
+    state.workspace = workspace_of(plan, worker);
     state.scratch = state.workspace + plan->scratch_offset;
     state.bin = bin ? plan->bin_sums + (size_t)(bin - 1) * plan->sum_bytes : NULL;
     state.first_shard = true;
@@ -355,8 +374,8 @@ hs_status hs_plan_run(hs_plan *plan, const hs_run *run)
     const bool inside = plan->bins == 1; /* one bin: threads work inside of steps */
     run_request request = { plan, run, inside ? plan->threads : 1 };
     run_state state = { .plan = plan, .run = run, .threads = plan->threads, .lanes = { 1, 0, 0 } };
-    state.workspace = plan->workspace;
-    state.scratch = plan->workspace + plan->scratch_offset;
+    state.workspace = workspace_of(plan, 0);
+    state.scratch = state.workspace + plan->scratch_offset;
     state.first_shard = true;
     if (plan->trace)
         inspect_others(plan, &state, false);

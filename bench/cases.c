@@ -225,7 +225,7 @@ static bool open_data(problem *p)
 /* Start points from the Laplace approximation, which stand for those of a long chain. */
 static bool draw_points(problem *p)
 {
-    enum { POINTS = 10000, FEW = 100 };
+    enum { POINTS = 1000, FEW = 100 };
     const size_t d = p->data->columns;
     const bool small = d < 100;
     p->n_points = small ? POINTS : FEW;

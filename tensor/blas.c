@@ -20,13 +20,25 @@ static bool is_one_of(const char *name, const char *const *names)
     return *names != NULL;
 }
 
-/* The library found at run time may be a threaded build, whatever was linked against. */
+/* A threaded build starts its threads when it is loaded. They look out for work for some 30 ms, on cores that our
+ * first steps need; so they are sent home before main(), when nobody can be using them. The function has no
+ * declaration in OpenBLAS's headers: it is what OpenBLAS itself calls before a fork. */
+extern void blas_thread_shutdown_(void) __attribute__((weak));
+
+__attribute__((constructor)) static void stop_its_threads(void)
+{
+    openblas_set_num_threads(1);
+    if (blas_thread_shutdown_)
+        blas_thread_shutdown_();
+}
+
 static void prepare(void)
 {
     static const char *const avx512[] = { "SkylakeX", "Cooperlake", "SapphireRapids", NULL };
     static const char *const avx2[] = { "Haswell", "Zen", "Excavator", NULL };
     needs_lock = openblas_get_parallel() == OPENBLAS_SEQUENTIAL;
-    openblas_set_num_threads(1);
+    if (openblas_get_num_threads() != 1)
+        openblas_set_num_threads(1);
     const char *core = openblas_get_corename();
     if (is_one_of(core, avx512))
         isa = HS_ISA_AVX512;
