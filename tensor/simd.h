@@ -48,6 +48,29 @@ typedef real vec_unaligned __attribute__((vector_size(HS_VECTOR_BYTES), aligned(
 
 enum { LANES = HS_VECTOR_BYTES / (int)sizeof(real) };
 
+/* x86's own vectors and functions of them, for what the compiler's operators lack: V_X86(sqrt) is _mm512_sqrt_ps. */
+#if defined(__x86_64__)
+#if HS_VECTOR_BYTES == 64 && HS_KERNEL_F64
+typedef __m512d v_x86;
+#define V_X86(name) _mm512_##name##_pd
+#elif HS_VECTOR_BYTES == 64
+typedef __m512 v_x86;
+#define V_X86(name) _mm512_##name##_ps
+#elif HS_VECTOR_BYTES == 32 && HS_KERNEL_F64
+typedef __m256d v_x86;
+#define V_X86(name) _mm256_##name##_pd
+#elif HS_VECTOR_BYTES == 32
+typedef __m256 v_x86;
+#define V_X86(name) _mm256_##name##_ps
+#elif HS_KERNEL_F64
+typedef __m128d v_x86;
+#define V_X86(name) _mm_##name##_pd
+#else
+typedef __m128 v_x86;
+#define V_X86(name) _mm_##name##_ps
+#endif
+#endif
+
 #define HS_INLINE static inline __attribute__((always_inline, unused))
 
 HS_INLINE vec v_set1(real a)
@@ -99,6 +122,22 @@ HS_INLINE vec v_abs(vec a)
 }
 
 /* max and min return the second operand if either is NaN and never lose a NaN in b. */
+#if defined(__x86_64__)
+HS_INLINE vec v_max(vec a, vec b)
+{
+    return (vec)V_X86(max)((v_x86)a, (v_x86)b);
+}
+
+HS_INLINE vec v_min(vec a, vec b)
+{
+    return (vec)V_X86(min)((v_x86)a, (v_x86)b);
+}
+
+HS_INLINE vec v_sqrt(vec a)
+{
+    return (vec)V_X86(sqrt)((v_x86)a);
+}
+#else
 HS_INLINE vec v_max(vec a, vec b)
 {
     return v_select(a > b, a, b);
@@ -111,24 +150,11 @@ HS_INLINE vec v_min(vec a, vec b)
 
 HS_INLINE vec v_sqrt(vec a)
 {
-#if HS_VECTOR_BYTES == 64 && HS_KERNEL_F64
-    return (vec)_mm512_sqrt_pd((__m512d)a);
-#elif HS_VECTOR_BYTES == 64
-    return (vec)_mm512_sqrt_ps((__m512)a);
-#elif HS_VECTOR_BYTES == 32 && HS_KERNEL_F64
-    return (vec)_mm256_sqrt_pd((__m256d)a);
-#elif HS_VECTOR_BYTES == 32
-    return (vec)_mm256_sqrt_ps((__m256)a);
-#elif defined(__x86_64__) && HS_KERNEL_F64
-    return (vec)_mm_sqrt_pd((__m128d)a);
-#elif defined(__x86_64__)
-    return (vec)_mm_sqrt_ps((__m128)a);
-#else
     for (int i = 0; i < LANES; i++)
         a[i] = (real)sqrt((double)a[i]);
     return a;
-#endif
 }
+#endif
 
 /* The sum of all lanes, always in the same (pairwise) order: halves are added until one number is
  * left. */
