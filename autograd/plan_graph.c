@@ -109,6 +109,12 @@ static bool stands_for(const hs_plan *plan, int32_t id, const plan_node *node)
     return x->extent == node->extent && hs_shape_equal(&x->shape, &node->shape);
 }
 
+/* A constant as kernels see it. */
+static double in_type(const hs_plan *plan, double number)
+{
+    return plan->dtype == HS_F32 ? (double)(float)number : number;
+}
+
 /* Folds an op on constants; false if it is not one of the few that gradients make. */
 static bool fold(op_code op, double a, double b, double *result)
 {
@@ -136,6 +142,62 @@ static bool fold(op_code op, double a, double b, double *result)
     }
 }
 
+/* The node under a reshape, or the node itself. */
+static int32_t under_reshape(const hs_plan *plan, int32_t id)
+{
+    return plan->node[id].op == OP_reshape ? plan->node[id].input[0] : id;
+}
+
+/* Which operand of the multiplication that makes operand i of a product is one number, for the batch or for each row,
+ * while the other has the shape of the result; -1: none is. */
+static int factor_of(const hs_plan *plan, const plan_node *product, int i)
+{
+    const plan_node *scaled = &plan->node[under_reshape(plan, product->input[i])];
+    for (int k = 0; scaled->op == OP_mul && k < 2; k++) {
+        const plan_node *factor = &plan->node[scaled->input[k]];
+        if (factor->count == 1 && factor->extent <= product->extent &&
+            stands_for(plan, scaled->input[1 - k], scaled))
+            return k;
+    }
+    return -1;
+}
+
+/* Rewrites (number * vector) * shared matrix as number * (vector * matrix), if the result has fewer coordinates than
+ * the vector. Gradients of sums make such products. False without memory. */
+static bool pull_factor_out(hs_plan *plan, node_table *table, plan_node *node)
+{
+    for (int i = 0; i < 2; i++) {
+        const int32_t in = node->input[i], scaled = under_reshape(plan, in);
+        const int k = factor_of(plan, node, i);
+        if (k < 0 || plan->node[scaled].count <= node->count || node->extent == HS_SHARED ||
+            plan->node[node->input[1 - i]].extent != HS_SHARED)
+            continue;
+        const int32_t factor = plan->node[scaled].input[k];
+        int32_t *inputs = hs_arena_alloc(&plan->arena, 3 * sizeof *inputs);
+        if (!inputs)
+            return false;
+        int32_t vector = inputs[2] = plan->node[scaled].input[1 - k];
+        if (in != scaled) {
+            plan_node shaped = plan->node[in];
+            shaped.input = inputs + 2;
+            vector = find_or_append(plan, table, &shaped);
+        }
+        plan_node product = *node;
+        product.input = inputs;
+        inputs[i] = vector;
+        inputs[1 - i] = node->input[1 - i];
+        const int32_t made = vector < 0 ? -1 : find_or_append(plan, table, &product);
+        if (made < 0)
+            return false;
+        node->op = OP_mul;
+        node->attributes = plan->node[scaled].attributes;
+        node->input[0] = factor < made ? factor : made;
+        node->input[1] = factor < made ? made : factor;
+        return true;
+    }
+    return true;
+}
+
 /* An existing node that has the value of `node`; -1 if there is none, -2 without memory. May rewrite
  * `node` into a simpler one. */
 static int32_t simplify(hs_plan *plan, node_table *table, plan_node *node)
@@ -148,10 +210,17 @@ static int32_t simplify(hs_plan *plan, node_table *table, plan_node *node)
                 in[i] = plan->node[in[i]].input[0];
         double number;
         const plan_node *a = &plan->node[in[0]], *b = &plan->node[in[node->inputs - 1]];
-        if (node->count == 1 && node->shape.rank == 0 && node->extent == HS_SHARED &&
-            a->op == OP_constant && b->op == OP_constant && node->inputs <= 2 &&
-            fold(node->op, a->number, b->number, &number))
-            return constant_or_none(plan, table, number, node->tape_id);
+        if (a->op == OP_constant && b->op == OP_constant && node->inputs <= 2 &&
+            fold(node->op, in_type(plan, a->number), in_type(plan, b->number), &number)) {
+            const int32_t folded =
+                constant_or_none(plan, table, in_type(plan, number), node->tape_id);
+            if (folded < 0 || stands_for(plan, folded, node))
+                return folded;
+            node->op = OP_broadcast;
+            node->inputs = 1;
+            in[0] = folded;
+            return -1;
+        }
         if ((node->op == OP_add || node->op == OP_mul) && in[0] > in[1]) {
             const int32_t swap = in[0];
             in[0] = in[1];
@@ -194,6 +263,8 @@ static int32_t simplify(hs_plan *plan, node_table *table, plan_node *node)
         while (plan->node[in[0]].op == OP_broadcast)
             in[0] = plan->node[in[0]].input[0];
         return stands_for(plan, in[0], node) ? in[0] : -1;
+    case OP_matmul:
+        return pull_factor_out(plan, table, node) ? -1 : -2;
     case OP_count:
         return constant_or_none(plan, table,
                                 (double)plan->starts * (node->attributes->axis == HS_ROW

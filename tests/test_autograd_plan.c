@@ -267,6 +267,74 @@ START_TEST(transposes_are_flags)
 }
 END_TEST
 
+/* One number times a vector, times a matrix with fewer rows: the number goes to the result. */
+START_TEST(factors_are_pulled_out_of_products)
+{
+    for (int kind = 0; kind < 5; kind++) {
+        hs_tape *tape = hs_tape_new(HS_F64);
+        hs_var x = hs_input(tape, "x", HS_ROW, hs_dims(5));
+        hs_var w = hs_input(tape, "w", HS_SHARED, hs_dims(2, 5));
+        hs_var s = kind == 0 ? hs_const(tape, -0.75)
+                             : hs_input(tape, "s",
+                                        kind == 1   ? HS_SHARED
+                                        : kind == 2 ? HS_START
+                                                    : HS_ROW,
+                                        kind == 4 ? hs_dims(1) : hs_scalar_shape());
+        hs_var scaled = kind % 2 ? hs_mul(s, x) : hs_mul(x, s), g;
+        hs_var y = kind == 3 ? hs_matmul_t(scaled, false, w, true) : hs_matmul(w, scaled);
+        hs_grad(hs_sum_rows(hs_sum_last(hs_square(y))), &w, 1,
+                &g); /* sums over rows: s must stay inside */
+        hs_var outputs[] = { y, g };
+        hs_plan *plan =
+            make_plan(outputs, 1, (hs_plan_options){ .starts = 3, .rows_per_start = 2 });
+        ck_assert_msg(!strstr(print(plan), "mul : row [5]"), "kind %d:\n%s", kind, print(plan));
+        hs_plan_free(plan);
+        hs_plan *plans[2];
+        for (int apart = 0; apart < 2; apart++) {
+            plans[apart] = make_plan(
+                outputs, 2, (hs_plan_options){ .starts = 3, .rows_per_start = 2, .trace = apart });
+            hs_plan_set(plans[apart], x, numbers(30));
+            hs_plan_set(plans[apart], w, numbers(10));
+            hs_plan_set(plans[apart], s, numbers(6) + 1);
+            run(plans[apart]);
+        }
+        for (int k = 0; k < 2; k++) {
+            const double *one = hs_plan_get(plans[0], outputs[k]),
+                         *other = hs_plan_get(plans[1], outputs[k]);
+            for (int i = 0; i < (k ? 10 : 12); i++)
+                ck_assert_close(one[i], other[i], 1e-14, 1e-14);
+        }
+        hs_plan_free(plans[0]);
+        hs_plan_free(plans[1]);
+        hs_tape_free(tape);
+    }
+}
+END_TEST
+
+/* Constants are computed once, as the type has them, whatever they are stretched to. */
+START_TEST(constants_are_folded)
+{
+    hs_tape *tape = hs_tape_new(HS_F32);
+    hs_var x = hs_input(tape, "x", HS_ROW, hs_dims(3));
+    hs_var c =
+        hs_mul(hs_neg(hs_broadcast(hs_const(tape, 0.1), hs_dims(3), HS_ROW)), hs_const(tape, 0.7));
+    hs_var y = hs_mul(x, c);
+    hs_plan *plan = make_plan(&y, 1, (hs_plan_options){ .starts = 4 });
+    ck_assert_uint_eq(hs_plan_describe(plan).steps, 3); /* load, product, store */
+    float data[12];
+    for (int i = 0; i < 12; i++)
+        data[i] = (float)numbers(12)[i];
+    hs_plan_set(plan, x, data);
+    run(plan);
+    const volatile float a = -0.1F, b = 0.7F;
+    const float factor = a * b;
+    for (int i = 0; i < 12; i++)
+        ck_assert(((const float *)hs_plan_get(plan, y))[i] == data[i] * factor);
+    hs_plan_free(plan);
+    hs_tape_free(tape);
+}
+END_TEST
+
 /* ---- Work per extent --------------------------------------------------------------------------
  */
 
@@ -381,6 +449,8 @@ static Suite *plan_suite(void)
     tcase_add_test(tests, groups_with_many_operands);
     tcase_add_test(tests, bias_and_activation_join_the_product);
     tcase_add_test(tests, transposes_are_flags);
+    tcase_add_test(tests, factors_are_pulled_out_of_products);
+    tcase_add_test(tests, constants_are_folded);
     tcase_add_test(tests, work_of_a_start_is_done_once_per_start);
     tcase_add_test(tests, buffers_are_reused);
     tcase_add_test(tests, sums_over_the_batch_are_merged);
