@@ -155,11 +155,10 @@ static inline size_t row_stride(const program *p, const program_operand *operand
  * piece, a number of consecutive chunks; pieces may run on threads of their own. */
 typedef struct {
     int32_t steps, sums;
-    size_t pieces;
-    program *
-        *rest; /* of each step, for the features that do not fill a chunk; NULL: none are left */
-    size_t sum_numbers; /* room for the result of a sum */
-    size_t scratch;     /* bytes, of a thread */
+    size_t pieces, threads; /* that there is scratch for */
+    program **rest;         /* of each step: for features that do not fill a chunk, or NULL */
+    size_t sum_numbers;     /* room for the result of a sum */
+    size_t scratch;         /* bytes, of a thread */
 } plan_sweep;
 
 struct plan_step {
@@ -318,8 +317,8 @@ void random_run_from(const plan_step *step, run_state *state, size_t first, size
 /* Makes a sweep of steps that were made one by one. */
 bool sweep_make(hs_plan *plan, plan_step *step, int32_t steps);
 void sweep_run(const plan_step *step, run_state *state);
-size_t choose_chunk(const hs_plan *plan);
-extern size_t sweep_least_bytes;
+size_t sweep_choose_chunk(const hs_plan *plan);
+extern size_t sweep_least_bytes, sweep_chunk_bytes;
 
 /* Whether a result is added to what is there: parts of a sum over the batch are, except for the first. */
 static inline bool adds(const plan_step *step, const run_state *state)

@@ -1,4 +1,4 @@
-/* Third pass: how the batch is cut into shards, and where each value is stored. */
+/* Fourth pass: how the batch is cut into shards, and where each value is stored. */
 #include "plan_internal.h"
 
 #include <math.h>
@@ -227,7 +227,7 @@ static bool set_shards(hs_plan *plan, size_t shard_starts)
     plan->stride[HS_SHARED] = 1;
     plan->stride[HS_START] = pad_lanes(plan, plan->shard_starts);
     plan->stride[HS_ROW] = pad_lanes(plan, plan->shard_starts * plan->rows_per_start);
-    plan->sweep_chunk = plan->sweep_length ? choose_chunk(plan) : 0;
+    plan->sweep_chunk = plan->sweep_length ? sweep_choose_chunk(plan) : 0;
     return place_values(plan, false, &plan->shard_bytes) &&
            place_values(plan, true, &plan->chunk_bytes);
 }

@@ -1,4 +1,4 @@
-/* Fourth pass: the kernel calls that compute each stored node, in the order of the tape. */
+/* Fifth pass: the kernel calls that compute each stored node, in the order of the third. */
 #include "plan_internal.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Sweeps: steps over long vectors that are run together, chunk by chunk of the vectors' features.
+/* Third pass: the order of steps. And sweeps: steps over long vectors that are run together, chunk by chunk of the vectors' features.
  *
  * A value of 1000 features in 64 lanes takes 256 KB, and each step over it would fetch it from the second-level
  * cache or from memory again. Steps that only need a feature to make the same feature can share one way through
@@ -12,11 +12,11 @@
 
 #include <string.h>
 
-/* Bytes of a value that is worth it; tests set it to 0, and so have sweeps everywhere. */
-size_t sweep_least_bytes = 64 * 1024;
+/* Bytes of a value that is worth it, and of the part of it that is worked on at a time. Tests set them to 0, and so
+ * have sweeps everywhere, of many chunks. */
+size_t sweep_least_bytes = 65536, sweep_chunk_bytes = 65536;
 
-/* Bytes of the part of a value that is worked on at a time. */
-enum { CHUNK_BYTES = 65536, MOST_PIECES = 8 };
+enum { MOST_PIECES = 8 };
 
 /* ---- Which, and in which order ---------------------------------------------------------------- */
 
@@ -106,43 +106,54 @@ static void find_times(const hs_plan *plan, int32_t *time, needs *need)
     }
 }
 
-/* By time; at the same time first the steps of the sweep, and then views of their values, each in the order of the
- * tape. */
-static void sort_by_time(hs_plan *plan, const int32_t *time)
+/* Nodes by time; at the same time first the steps of the sweep, and then views of their values, each in the order of
+ * the tape: turn 2 (time + 1) or the one after it. `end` has room for the ends of all turns, and one more. */
+static void sort_by_time(hs_plan *plan, const int32_t *time, int32_t turns, int32_t *end)
 {
-    int32_t latest = -1, placed = 0, position = -1;
-    for (int32_t id = 0; id < plan->nodes; id++)
-        latest = later(latest, time[id]);
-    for (int32_t turn = -2; turn <= 2 * latest + 1; turn++) {
-        const int32_t now = turn < 0 ? -1 : turn / 2;
-        const bool sweep = turn % 2 == 0;
-        int32_t together = -1;
-        for (int32_t id = 0; id < plan->nodes; id++) {
-            plan_node *node = &plan->node[id];
-            if (time[id] != now || is_sweepable(plan, node) != sweep)
-                continue;
-            if (!sweep || together < 0)
-                together = ++position;
-            node->in_sweep = sweep;
-            node->position = together;
-            node->rank = placed;
-            plan->order[placed++] = id;
-        }
+    memset(end, 0, ((size_t)turns + 1) * sizeof *end);
+    for (int32_t id = 0; id < plan->nodes; id++) {
+        plan_node *node = &plan->node[id];
+        node->in_sweep = is_sweepable(plan, node);
+        node->position = 2 * (time[id] + 1) + !node->in_sweep;
+        end[node->position + 1]++;
+    }
+    for (int32_t turn = 0; turn < turns; turn++)
+        end[turn + 1] += end[turn];
+    for (int32_t id = 0; id < plan->nodes; id++) {
+        plan_node *node = &plan->node[id];
+        node->rank = end[node->position]++;
+        plan->order[node->rank] = id;
+    }
+    /* Steps of a sweep share a position. */
+    int32_t position = -1, turn = -1;
+    for (int32_t i = 0; i < plan->nodes; i++) {
+        plan_node *node = &plan->node[plan->order[i]];
+        position += !node->in_sweep || node->position != turn;
+        turn = node->position;
+        node->position = position;
     }
 }
 
 static bool set_order_by_time(hs_plan *plan)
 {
     const size_t nodes = (size_t)plan->nodes;
-    int32_t *time = hs_alloc((nodes + 1) * sizeof *time);
+    int32_t *time = hs_alloc((nodes + 1) * sizeof *time), *end = NULL;
     needs *need = hs_alloc((nodes + 1) * sizeof *need);
-    const bool ok = time && need;
+    bool ok = time && need;
     if (ok) {
+        int32_t latest = -1;
         find_times(plan, time, need);
-        sort_by_time(plan, time);
+        for (size_t id = 0; id < nodes; id++)
+            latest = later(latest, time[id]);
+        const int32_t turns = 2 * (latest + 2);
+        end = hs_alloc(((size_t)turns + 1) * sizeof *end);
+        ok = end != NULL;
+        if (ok)
+            sort_by_time(plan, time, turns, end);
     }
     hs_free(time);
     hs_free(need);
+    hs_free(end);
     return ok ? true : plan_no_memory(plan);
 }
 
@@ -173,10 +184,10 @@ static size_t feature_bytes(const hs_plan *plan)
     return widest * plan->element;
 }
 
-size_t choose_chunk(const hs_plan *plan)
+size_t sweep_choose_chunk(const hs_plan *plan)
 {
     const size_t line = HS_ALIGN / plan->element; /* where vectors of one lane are cut */
-    const size_t chunk = CHUNK_BYTES / feature_bytes(plan) / line * line;
+    const size_t chunk = sweep_chunk_bytes / feature_bytes(plan) / line * line;
     return chunk > line ? chunk : line;
 }
 
@@ -216,6 +227,7 @@ bool sweep_make(hs_plan *plan, plan_step *step, int32_t steps)
     *sweep = (plan_sweep){ .steps = steps, .rest = rest };
     memset(rest, 0, (size_t)steps * sizeof *rest);
     sweep->pieces = least(MOST_PIECES, chunks_of(plan));
+    sweep->threads = plan->bins == 1 ? least((size_t)plan->threads, sweep->pieces) : 1;
     for (int32_t i = 0; i < steps; i++) {
         const plan_node *node = &plan->node[step[i].node];
         step[i].sweep_sum = node->count == 1 ? sweep->sums++ : -1;
@@ -227,11 +239,10 @@ bool sweep_make(hs_plan *plan, plan_step *step, int32_t steps)
     }
     /* For each thread the values of a chunk, the programs' scratch and the result of one sum; for each piece its sums
      * and their errors. */
-    const size_t threads = plan->bins == 1 ? (size_t)plan->threads : 1;
     const size_t sum_bytes = sweep->sum_numbers * plan->element;
     sweep->scratch = plan->chunk_bytes + hs_align_up(sweep->scratch) + sum_bytes;
     const size_t total =
-        threads * sweep->scratch + sweep->pieces * (size_t)sweep->sums * 2 * sum_bytes;
+        sweep->threads * sweep->scratch + sweep->pieces * (size_t)sweep->sums * 2 * sum_bytes;
     if (plan->scratch_bytes < total)
         plan->scratch_bytes = total;
     step->sweep = sweep;
@@ -309,9 +320,9 @@ void sweep_run(const plan_step *step, run_state *state)
 {
     const hs_plan *plan = state->plan;
     const plan_sweep *sweep = step->sweep;
-    const size_t threads = plan->bins == 1 ? (size_t)plan->threads : 1;
-    sweep_job j = { step, state, state->scratch + threads * sweep->scratch };
-    hs_parallel_for(state->threads, (int)sweep->pieces, run_piece, &j);
+    sweep_job j = { step, state, state->scratch + sweep->threads * sweep->scratch };
+    hs_parallel_for((int)least((size_t)state->threads, sweep->threads), (int)sweep->pieces,
+                    run_piece, &j);
     for (int32_t i = 0; i < sweep->steps; i++) {
         const int32_t sum = step[i].sweep_sum;
         if (sum < 0)

@@ -176,7 +176,9 @@ void hs_plan_print(const hs_plan *plan, FILE *out)
             step_text(plan, step, text, sizeof text);
             if (step->sweep)
                 fprintf(out, "  the next %d together, %zu features at a time:\n",
-                        (int)step->sweep->steps, plan->sweep_chunk);
+                        (int)step->sweep->steps,
+                        plan->sweep_chunk < plan->sweep_length ? plan->sweep_chunk
+                                                               : plan->sweep_length);
             fprintf(out, "  %%%d %s : %s %s -> ", (int)node->tape_id, text,
                     hs_extent_name(node->extent), hs_shape_text(&node->shape, shape));
             if (step->run && strcmp(text, "store") == 0)

@@ -127,8 +127,11 @@ bool problem_dump(const bench_case *c, const char *objective, hs_dtype dtype, co
     const size_t d = hs_target_dim(p.target), own = hs_target_original_dim(p.target);
     const size_t normals = hs_proposal_normals(p.proposal), rows = c->starts * c->proposals;
     double *x = hs_alloc(c->starts * d * sizeof *x), *n = hs_alloc(rows * normals * sizeof *n);
-    if (!x || !n)
+    if (!x || !n || !stir(hs_proposal_params(p.proposal))) {
+        hs_free(x), hs_free(n);
+        problem_close(&p);
         return false;
+    }
     hs_random_rows(HS_F64, HS_NORMAL, (hs_address){ .seed = 3 }, 0, c->starts, d, x);
     hs_random_rows(HS_F64, HS_NORMAL, (hs_address){ .seed = 4 }, 0, rows, normals, n);
     for (size_t i = 0; i < c->starts && p.points; i++)
@@ -141,8 +144,6 @@ bool problem_dump(const bench_case *c, const char *objective, hs_dtype dtype, co
             const float number = (float)((const double *)inputs[k])[i];
             memcpy((char *)inputs[k] + i * sizeof number, &number, sizeof number);
         }
-    if (!stir(hs_proposal_params(p.proposal)))
-        return false;
     hs_tape *tape = hs_tape_new(dtype);
     hs_var vx = hs_input(tape, "x", HS_START, hs_dims(d)),
            vn = hs_input(tape, "n", HS_ROW, hs_dims(normals));

@@ -6,12 +6,13 @@
 
 enum { JUDGING_BATCHES = 50 };
 
-/* How far a try is from the acceptance that its objective asks for; 0 if it asks for none, or near enough. */
+/* How far a try is from the acceptance that its objective asks for; 0 if it asks for none, or near enough. Acceptance
+ * that is not a number is as far as can be. */
 static double miss_of(const hs_objective *o, double alpha)
 {
     const double near_enough = 0.03;
     const double off = o->acceptance > 0 ? fabs(alpha - o->acceptance) : 0;
-    return off <= near_enough ? 0 : off;
+    return off <= near_enough ? 0 : isnan(off) ? (double)INFINITY : off;
 }
 
 static bool better(const hs_restarts *r, const hs_objective *o, size_t a, size_t b)

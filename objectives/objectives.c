@@ -12,8 +12,8 @@
  */
 
 /* What the places of `number` mean. */
-enum { COEFFICIENT = 0 };                    /* ab-initio */
-enum { SCALE = 0, GUARD = 1 };               /* l2hmc */
+enum { COEFFICIENT = 0 };               /* ab-initio */
+enum { SCALE = 0, GUARD = 1 };          /* l2hmc */
 enum { RHO = 0, LIMIT = 1, FLOOR = 2 }; /* gsm, scout */
 
 static const char *fault_of_coefficient(const hs_objective *o)

@@ -14,8 +14,9 @@ enum { MOST_NUMBERS = 5 };
 typedef struct {
     hs_objective_entry entry;
     size_t least, most; /* numbers that must, and may be given */
-    double defaults[MOST_NUMBERS]; /* of those that are not; they make the short form when printed */
-    bool percentage;               /* "name-60" is "name:0.6" */
+    double
+        defaults[MOST_NUMBERS]; /* of those that are not; they make the short form when printed */
+    bool percentage;            /* "name-60" is "name:0.6" */
     hs_objective (*make)(const double *number);
     void (*numbers)(const hs_objective *o, double *number);
 } row;
@@ -43,8 +44,9 @@ static hs_objective make_l2hmc(const double *a)
 
 static hs_target_acceptance options_of(const double *a)
 {
-    return (hs_target_acceptance){ .acceptance = a[0], .b = a[1], .rho = a[2],
-                                   .limit = a[3], .floor = a[4] };
+    return (hs_target_acceptance){
+        .acceptance = a[0], .b = a[1], .rho = a[2], .limit = a[3], .floor = a[4]
+    };
 }
 
 static hs_objective make_gsm(const double *a)
@@ -87,7 +89,7 @@ static void adapted_numbers(const hs_objective *o, double *number)
 #define BALANCED "acceptance[,b[,rho[,limit[,floor]]]]"
 #define BALANCED_DEFAULTS                                                                          \
     {                                                                                              \
-        0, 1, OBJECTIVE_RHO, OBJECTIVE_LIMIT, 0                                                     \
+        0, 1, OBJECTIVE_RHO, OBJECTIVE_LIMIT, 0                                                    \
     }
 
 /* clang-format off */

@@ -39,7 +39,7 @@ double hs_random_at(hs_dtype dtype, hs_distribution d, hs_address at, uint32_t r
 
 /** out[column * stride + lane] for rows row0 + lane, lane < lanes, and columns 0 .. columns-1:
  *  the layout of shards. `out` and stride are aligned to HS_ALIGN bytes, and lanes up to the end of
- *  the vector get some draws as well: padding then never holds odd numbers. */
+ *  that many bytes get some draws as well: padding then never holds odd numbers. */
 void hs_random_lanes(hs_dtype dtype, hs_distribution d, hs_address at, uint32_t row0, size_t lanes,
                      size_t columns, void *out, size_t stride);
 

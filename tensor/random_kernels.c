@@ -7,6 +7,7 @@
  * per vector: f32 for its even and odd lanes, f64 for leading and trailing bits.
  */
 #include <hastings/tensor/cpu.h>
+#include <hastings/tensor/memory.h>
 #include <hastings/tensor/random_internal.h>
 #include <hastings/tensor/simd.h>
 #include <hastings/tensor/vector_math.h>
@@ -124,15 +125,23 @@ HS_INLINE vbits lane_index(void)
     return index;
 }
 
-/* The last lanes, which fill less than half of a vector: several blocks of columns share one. */
+/* Fills what is left of a cache line with a vector. Padding gets numbers of the same kind as the draws: functions of odd
+ * ones may be slow. */
+HS_INLINE void fill_line(real *line, size_t from, vec u)
+{
+    for (; from % (HS_ALIGN / sizeof(real)); from += LANES)
+        v_store(line + from, u);
+}
+
+/* The last lanes, which fill at most half of a vector: several blocks of columns share one. */
 static void last_lanes(hs_distribution d, const source *from, uint32_t row0, uint32_t block0,
-                       size_t lanes, size_t columns, real *to, size_t stride)
+                       size_t lane0, size_t lanes, size_t columns, real *y, size_t stride)
 {
     const size_t blocks = (columns + 3) / 4, together = LANES / lanes;
     vbits row = { 0 }, offset = { 0 };
     real drawn[4][LANES] = { { 0 } };
     for (size_t i = 0; i < together * lanes; i++) {
-        row[i] = (real_ubits)(row0 + (uint32_t)(i % lanes));
+        row[i] = (real_ubits)(row0 + (uint32_t)(lane0 + i % lanes));
         offset[i] = (real_ubits)(i / lanes);
     }
     for (size_t first = 0; first < blocks; first += together) {
@@ -142,11 +151,12 @@ static void last_lanes(hs_distribution d, const source *from, uint32_t row0, uin
             v_storeu(drawn[i], u[i]);
         for (size_t b = 0; b < together; b++)
             for (size_t i = 0; i < 4 && 4 * (first + b) + i < columns; i++) {
-                real *const at = to + (4 * (first + b) + i) * stride;
-                /* Padding gets numbers of the same kind: functions of odd ones may be slow. */
-                v_store(at, v_set1(drawn[i][b * lanes]));
+                real *const at = y + (4 * (first + b) + i) * stride + lane0;
+                const vec filling = v_set1(drawn[i][b * lanes]);
+                v_store(at, filling);
+                fill_line(at - lane0, lane0 + LANES, filling);
                 for (size_t lane = 1; lane < lanes; lane++)
-                    at[lane] = drawn[i][(b * lanes + lane) % LANES];
+                    at[lane] = drawn[i][b * lanes + lane];
             }
     }
 }
@@ -166,12 +176,15 @@ static void lanes_kernel(hs_distribution d, const hs_philox_address *at, uint32_
             const vbits row = lane_index() + (real_ubits)(row0 + (uint32_t)lane);
             vec u[4];
             draw_block(d, &from, row, block, wanted, u);
-            for (size_t i = 0; i < wanted; i++)
+            for (size_t i = 0; i < wanted; i++) {
                 v_store(to + i * stride + lane, u[i]);
+                if (!apart && lane + LANES >= lanes)
+                    fill_line(to + i * stride, lane + LANES, u[i]);
+            }
         }
     }
     if (apart)
-        last_lanes(d, &from, row0 + (uint32_t)lanes, at->block, apart, columns, y + lanes, stride);
+        last_lanes(d, &from, row0, at->block, lanes, apart, columns, y, stride);
 }
 
 /* Which block of four columns of which row comes next. */

@@ -9,11 +9,11 @@
 
 /* ---- Random choices ------------------------------------------------------------------------- */
 
-static uint64_t state;
+static uint64_t random_state;
 
 static uint64_t draw(void)
 {
-    uint64_t z = state += 0x9e3779b97f4a7c15u;
+    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
     return z ^ z >> 31;

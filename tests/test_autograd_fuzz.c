@@ -3,9 +3,8 @@
 #include "random_tape.h"
 #include "tape_interpreter.h"
 
-extern size_t sweep_least_bytes; /* autograd/plan_internal.h */
-
 #include <hastings.h>
+#include <hastings/autograd/plan_internal.h>
 
 #include <string.h>
 
@@ -84,7 +83,7 @@ typedef enum { AGREES, FRAGILE, WRONG } verdict;
 static verdict try_seed(uint64_t seed, hs_dtype dtype)
 {
     static graph g;
-    state = seed * 1000003;
+    random_state = seed * 1000003;
     random_graph(&g, dtype);
     choose_outputs(&g);
     if (hs_tape_status(g.tape) != HS_OK) {
@@ -115,7 +114,7 @@ static verdict try_seed(uint64_t seed, hs_dtype dtype)
                                           .threads = 1 + (int)below(3),
                                           .shard_starts = cut == 0 ? 0 : 1 + below(g.starts + 2),
                                           .trace = cut == 2 };
-        sweep_least_bytes = cut == 1 ? 0 : 64 * 1024;
+        sweep_least_bytes = sweep_chunk_bytes = cut == 1 ? 0 : 65536;
         if (!plan_agrees(&g, &ti, &options, seed))
             result = WRONG;
     }

@@ -2,6 +2,7 @@
 #include "hs_check.h"
 
 #include <hastings.h>
+#include <hastings/autograd/plan_internal.h>
 
 #include <stdatomic.h>
 #include <string.h>
@@ -284,6 +285,13 @@ START_TEST(failures_of_long_tapes)
 }
 END_TEST
 
+START_TEST(failures_of_sweeps)
+{
+    sweep_least_bytes = sweep_chunk_bytes = 0;
+    fail_each(long_tape);
+}
+END_TEST
+
 static Suite *memory_suite(void)
 {
     Suite *suite = suite_create("memory");
@@ -295,6 +303,7 @@ static Suite *memory_suite(void)
     tcase_add_test(tests, failures_of_traced_plans);
     tcase_add_test(tests, failures_of_gradient_checks);
     tcase_add_test(tests, failures_of_long_tapes);
+    tcase_add_test(tests, failures_of_sweeps);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -1,6 +1,7 @@
 /* Sweeps over long vectors: the numbers are those of a plan that keeps every node apart, and the same bits for any
  * number of threads. */
 #include "hs_check.h"
+#include "many_cores.h"
 
 #include <hastings.h>
 #include <hastings/autograd/plan_internal.h>

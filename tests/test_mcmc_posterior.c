@@ -153,6 +153,48 @@ START_TEST(a_try_that_attains_its_acceptance_goes_before_a_lower_loss)
 }
 END_TEST
 
+/* Its ratios are not numbers where x > 6, which walks of long steps reach. */
+static hs_var bounded_density(void *self, hs_var x)
+{
+    (void)self;
+    hs_var bound = hs_sum_last(hs_log(hs_sub_from(6, x)));
+    return hs_add(hs_scale(hs_dot(x, x), -0.5), hs_scale(bound, 1e-9));
+}
+
+static hs_var long_steps(const hs_transition *t, const hs_objective *o)
+{
+    (void)o;
+    return hs_neg(t->log_g_fwd);
+}
+
+static hs_proposal *make_log_walk(hs_session *s, uint64_t replica, void *context)
+{
+    (void)context;
+    return hs_random_walk(
+        s, &(hs_walk_options){ .dim = 1, .step = replica ? 0.6 : 50, .log_step = true });
+}
+
+START_TEST(a_try_without_a_known_acceptance_goes_last)
+{
+    hs_session *s = hs_session_new(&(hs_session_options){ .seed = 1 });
+    hs_target *target = hs_target_new(
+        s, &(hs_target_spec){ .name = "bounded", .dim = 1, .log_density = bounded_density });
+    const double points[] = { -1, -0.5, 0, 0.2, 0.4, 0.6, 1, 1.5 };
+    const hs_train_options options = {
+        .objective = { .name = "long steps", .loss = long_steps, .acceptance = 0.8 },
+        .points = points,
+        .n_points = 8,
+        .steps = 1
+    };
+    hs_restarts report;
+    hs_train_restarts(s, target, make_log_walk, NULL, 2, &options, &report);
+    ck_assert_msg(!hs_session_status(s), "%s", hs_session_error(s));
+    ck_assert(isnan(report.alpha[0]) && isfinite(report.loss[0]));
+    ck_assert_uint_eq(report.best, 1);
+    hs_session_free(s);
+}
+END_TEST
+
 /* A target in plain C: its gradient serves HMC, which leaves its moments in place. */
 static double quartic(const double *x, size_t n, void *context)
 {
@@ -228,6 +270,7 @@ static Suite *posterior_suite(void)
     tcase_add_loop_test(tests, samplers_agree, 0, sizeof posteriors / sizeof *posteriors);
     tcase_add_test(tests, the_best_try_is_kept);
     tcase_add_test(tests, a_try_that_attains_its_acceptance_goes_before_a_lower_loss);
+    tcase_add_test(tests, a_try_without_a_known_acceptance_goes_last);
     tcase_add_test(tests, a_target_in_plain_c);
     tcase_add_test(tests, replications_are_averaged);
     suite_add_tcase(suite, tests);

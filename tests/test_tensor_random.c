@@ -122,9 +122,16 @@ START_TEST(rows_and_lanes_agree)
                 untouched(rows_out, rows_out + size) &&
                 untouched(rows_out + (1 + rows * columns) * size, rows_out + sizeof rows_out) &&
                 untouched(lanes_out + columns * STRIDE * size, lanes_out + sizeof lanes_out);
-            for (size_t j = 0; j < columns; j++)
-                clean = clean && untouched(lanes_out + j * STRIDE * size + hs_align_up(rows * size),
-                                           lanes_out + (j + 1) * STRIDE * size);
+            bool filled = true;
+            for (size_t j = 0; j < columns; j++) {
+                unsigned char *const end = lanes_out + j * STRIDE * size + hs_align_up(rows * size);
+                clean = clean && untouched(end, lanes_out + (j + 1) * STRIDE * size);
+                for (size_t i = rows; i < hs_align_up(rows * size) / size; i++)
+                    filled = filled && !untouched(lanes_out + (j * STRIDE + i) * size,
+                                                  lanes_out + (j * STRIDE + i + 1) * size);
+            }
+            ck_assert_msg(filled, "%s %s left padding of %zu x %zu as it was", hs_isa_name(isa),
+                          hs_dtype_name(dtype), rows, columns);
             ck_assert_msg(clean, "%s %s wrote outside %zu x %zu", hs_isa_name(isa),
                           hs_dtype_name(dtype), rows, columns);
         }
