@@ -400,9 +400,9 @@ bool chains_open(chains *c, const bench_case *of, const char *kind, size_t count
         p->proposal = hs_mala(p->session, target,
                               &(hs_walk_options){ .step = 0.5 * 0.09 * 0.09 * size * size });
     } else if (is(kind, "hmc")) {
-        p->proposal =
-            hs_hmc(p->session, target,
-                   &(hs_hmc_options){ .leapfrogs = 10, .step = 0.1 * size, .jitter = -1 });
+        p->proposal = hs_hmc(
+            p->session, target,
+            &(hs_hmc_options){ .leapfrogs = HMC_LEAPFROGS, .step = 0.1 * size, .jitter = -1 });
     } else {
         target = p->target;
         open_proposal(p);

@@ -54,6 +54,8 @@ bool stepper_open(stepper *s, const bench_case *is, const char *objective, hs_dt
 void stepper_run(void *s);
 void stepper_close(stepper *s);
 
+enum { HMC_LEAPFROGS = 10 };
+
 /* Chains on the posterior of a logistic regression; each call of chains_run moves all of them once. */
 typedef struct {
     problem problem;

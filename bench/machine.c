@@ -2,10 +2,15 @@
 
 #include <math.h>
 #include <omp.h>
+#include <string.h>
 
+#include <hastings/tensor/cpu.h>
 #include <hastings/tensor/memory.h>
 
 #include "measure.h"
+#include "vector_math_kernels.h"
+
+HS_KERNEL_TABLE(math_candidates, math_candidates);
 
 double machine_peak(hs_dtype dtype, int threads)
 {
@@ -16,6 +21,38 @@ double machine_peak(hs_dtype dtype, int threads)
         for (int k = 0; k < 5; k++)
             peaks[k] = peak_once(dtype);
         sum += median(peaks, 5);
+    }
+    return sum;
+}
+
+static double exponentials_once(void)
+{
+    enum { N = 2048, TURNS = 100 };
+    static const char *const library = "vector_math.h";
+    static _Alignas(64) const float x[N]; /* any numbers will do: all take the same time */
+    _Alignas(64) float out[N];
+    const math_candidates *all = math_candidates_table[hs_cpu_isa()][HS_F32];
+    for (size_t i = 0; i < all->count; i++) {
+        const math_candidate *c = &all->candidate[i];
+        if (strcmp(c->function, "exp") != 0 || strcmp(c->library, library) != 0)
+            continue;
+        const double begin = seconds_now();
+        for (int turn = 0; turn < TURNS; turn++)
+            c->map(N, x, x, out);
+        return N * TURNS / (seconds_now() - begin) * 1e-9;
+    }
+    return (double)NAN;
+}
+
+double machine_exponentials(int threads)
+{
+    double sum = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : sum)
+    {
+        double rates[5];
+        for (int k = 0; k < 5; k++)
+            rates[k] = exponentials_once();
+        sum += median(rates, 5);
     }
     return sum;
 }

@@ -9,8 +9,9 @@
  *     steps --report JSON NOTES MARKDOWN SVG          the page docs/performance.md and its chart
  *
  * All contenders take turns in rounds, so that what else the machine does hits them alike; figures are medians over
- * the rounds. Parts that are not measured are kept if FILE has them. Peers run where python3 has torch or jax, and must first compute the same loss and gradient. The result
- * is JSON, of which --report makes docs/performance.md and its chart.
+ * the rounds. Peers run where python3 has torch or jax, and must first compute the same loss and gradient. The result is
+ * JSON, of which --report makes docs/performance.md and its chart. Parts that are not measured are kept if FILE has them,
+ * from a run with the same instruction set and number of threads; those that are measured replace what it has.
  */
 #include <errno.h>
 #include <math.h>
@@ -28,6 +29,9 @@
 #include "report.h"
 
 enum { MAX_ROUNDS = 50, PEERS = 2, WAYS = 2 };
+
+static const char *const part_names[] = { "checks", "steps", "sampling", "first", "scaling" };
+enum { PARTS = sizeof part_names / sizeof *part_names };
 
 typedef struct {
     const char *cases, *objectives, *peer_objectives, *types, *peer_types, *parts, *json;
@@ -160,7 +164,7 @@ static json_t *measure_case(const settings *set, contenders *all, const bench_ca
                             const char *objective, hs_dtype dtype)
 {
     static double ours[WAYS][MAX_ROUNDS], theirs[PEERS][WAYS][MAX_ROUNDS], peak[WAYS][MAX_ROUNDS];
-    static double read[WAYS][MAX_ROUNDS], update[WAYS][MAX_ROUNDS];
+    static double read[WAYS][MAX_ROUNDS], update[WAYS][MAX_ROUNDS], plain[WAYS][MAX_ROUNDS];
     const bool memory_bound = c->rows > 0;
     bool open[PEERS][WAYS] = { { false } };
     json_t *differences =
@@ -192,6 +196,12 @@ static json_t *measure_case(const settings *set, contenders *all, const bench_ca
                 if (open[p][way])
                     ask(&all->process[p][way], peer_names[p], &theirs[p][way][r], 1, line);
             }
+            plain[way][r] = (double)NAN;
+            if (open[0][way] && !memory_bound) { /* PyTorch again, without its compiler */
+                char line[64];
+                snprintf(line, sizeof line, "plain %g", set->seconds);
+                ask(&all->process[0][way], peer_names[0], &plain[way][r], 1, line);
+            }
             peak[way][r] = machine_peak(dtype, set->threads[way]);
             if (memory_bound) {
                 read[way][r] = machine_read(set->threads[way]);
@@ -217,6 +227,10 @@ static json_t *measure_case(const settings *set, contenders *all, const bench_ca
                 snprintf(key, sizeof key, "%s %s", peer_names[p], threads);
                 json_object_set_new(times, key, median_of(theirs[p][way], set->rounds));
             }
+        if (open[0][way] && !memory_bound) {
+            snprintf(key, sizeof key, "torch plain %s", threads);
+            json_object_set_new(times, key, median_of(plain[way], set->rounds));
+        }
         if (memory_bound) {
             json_object_set_new(reads, threads, median_of(read[way], set->rounds));
             json_object_set_new(updates, threads, median_of(update[way], set->rounds));
@@ -259,6 +273,7 @@ static json_t *measure_chains(const settings *set, contenders *all, const bench_
                               const char *kind, size_t count)
 {
     static double ours[WAYS][MAX_ROUNDS], theirs[PEERS][WAYS][MAX_ROUNDS], peak[WAYS][MAX_ROUNDS];
+    static double exponentials[WAYS][MAX_ROUNDS];
     chains mine[WAYS];
     bool ok = true, answered[PEERS][WAYS] = { { false } };
     for (int way = 0; way < WAYS; way++) {
@@ -271,6 +286,7 @@ static json_t *measure_chains(const settings *set, contenders *all, const bench_
         for (int way = 0; way < WAYS; way++) {
             ours[way][r] = (double)count / time_call(chains_run, &mine[way], set->seconds);
             peak[way][r] = machine_peak(HS_F32, set->threads[way]);
+            exponentials[way][r] = machine_exponentials(set->threads[way]);
             for (int p = 0; p < PEERS && peers; p++)
                 if (all->process[p][way].to) {
                     char line[160];
@@ -281,12 +297,13 @@ static json_t *measure_chains(const settings *set, contenders *all, const bench_
                         ask(&all->process[p][way], peer_names[p], &theirs[p][way][r], 1, line) > 0;
                 }
         }
-    json_t *rates = json_object(), *peaks = json_object();
+    json_t *rates = json_object(), *peaks = json_object(), *exps = json_object();
     for (int way = 0; ok && way < WAYS; way++) {
         char key[32];
         snprintf(key, sizeof key, "hastings %s", threads_key(set, way));
         json_object_set_new(rates, key, median_of(ours[way], set->rounds));
         json_object_set_new(peaks, threads_key(set, way), median_of(peak[way], set->rounds));
+        json_object_set_new(exps, threads_key(set, way), median_of(exponentials[way], set->rounds));
         for (int p = 0; p < PEERS; p++)
             if (answered[p][way]) {
                 snprintf(key, sizeof key, "%s %s", peer_names[p], threads_key(set, way));
@@ -296,12 +313,14 @@ static json_t *measure_chains(const settings *set, contenders *all, const bench_
     const double acceptance = mine[0].accepted / (double)mine[0].step;
     const double flops = ok ? hs_plan_describe(mine[0].sampler.plan).flops / (double)count : 0;
     const size_t rows = ok && mine[0].problem.data ? mine[0].problem.data->rows : 0;
+    /* One for each row of the data in each evaluation of the posterior, which is one of its score as well. */
+    const size_t exps_each = rows * (strcmp(kind, "hmc") == 0 ? HMC_LEAPFROGS : 1);
     for (int way = 0; way < WAYS; way++)
         chains_close(&mine[way]);
-    return json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:f, s:I}", "case", c->name, "title",
+    return json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:f, s:I}", "case", c->name, "title",
                      c->title, "kind", kind, "chains", (json_int_t)count, "per_second", rates,
-                     "acceptance", number(acceptance), "peak_gflops", peaks, "flops", flops, "rows",
-                     (json_int_t)rows);
+                     "acceptance", number(acceptance), "peak_gflops", peaks, "giga_exponentials",
+                     exps, "flops", flops, "exponentials", (json_int_t)exps_each);
 }
 
 static void measure_sampling(const settings *set, contenders *all, json_t *list)
@@ -321,14 +340,14 @@ static void measure_sampling(const settings *set, contenders *all, json_t *list)
 
 /* ---- A process's first step ----------------------------------------------------------------- */
 
-/* Seconds and peak memory (MB) of a process; NaN if it fails. */
-static void time_process(const char *const a[5], double *seconds, double *megabytes)
+/* Seconds and peak memory (MB) of a process; NaN if it fails. Its memory is never less than ours was when it began. */
+static void time_process(const char *const *arguments, double *seconds, double *megabytes)
 {
     const double begin = seconds_now();
     const pid_t child = fork();
     if (child == 0) {
         close(STDOUT_FILENO);
-        execlp(a[0], a[0], a[1], a[2], a[3], a[4], (char *)NULL);
+        execvp(arguments[0], (char *const *)(uintptr_t)arguments);
         _exit(127);
     }
     int status = -1;
@@ -348,16 +367,19 @@ static void measure_first(const settings *set, json_t *list)
             continue;
         fprintf(stderr, "first step: %s\n", c->name);
         static double seconds[1 + PEERS][MAX_ROUNDS], megabytes[1 + PEERS][MAX_ROUNDS];
-        const bool dumped = problem_dump(c, "ab-initio", HS_F32, set->folder);
+        double unused, dumped; /* NaN if it fails */
+        time_process(
+            (const char *[]){ set->self, "--dump", c->name, "ab-initio", "f32", set->folder, NULL },
+            &unused, &dumped);
         const int rounds = c->rows ? 1 : set->rounds;
         for (int r = 0; r < rounds; r++) {
-            const char *own[5] = { set->self, "--first", c->name };
+            const char *own[] = { set->self, "--first", c->name, NULL };
             time_process(own, &seconds[0][r], &megabytes[0][r]);
             for (int p = 0; p < PEERS; p++) {
-                const char *theirs[5] = { "python3", peer_scripts[p], threads_key(set, 1),
-                                          "--first", set->folder };
+                const char *theirs[] = { "python3", peer_scripts[p], threads_key(set, 1),
+                                         "--first", set->folder,     NULL };
                 seconds[1 + p][r] = megabytes[1 + p][r] = (double)NAN;
-                if (dumped)
+                if (!isnan(dumped))
                     time_process(theirs, &seconds[1 + p][r], &megabytes[1 + p][r]);
             }
         }
@@ -463,21 +485,39 @@ static int dump(char **arguments)
                : 1;
 }
 
-/* Parts that this run did not measure stay as they are in the file. */
-static void keep_parts(const settings *set, json_t *result)
+/* Parts that this run does not measure stay as they are in the file `before`. */
+static void keep_parts(const settings *set, const json_t *before, json_t *result)
 {
-    static const char *const parts[] = { "checks", "steps", "sampling", "first", "scaling" };
-    json_t *before = set->json ? json_load_file(set->json, 0, NULL) : NULL;
-    for (int i = 0; i < 5; i++)
-        if (before && !listed(set->parts, parts[i]) && json_object_get(before, parts[i])) {
-            json_object_set(result, parts[i], json_object_get(before, parts[i]));
-            json_t *rounds = json_object_get(json_object_get(before, "rounds"), parts[i]);
-            if (rounds)
-                json_object_set(json_object_get(result, "rounds"), parts[i], rounds);
-        }
-    if (before && json_object_size(json_object_get(result, "peers")) == 0)
+    for (int i = 0; i < PARTS; i++) {
+        const char *part = part_names[i];
+        if (listed(set->parts, part) || !json_object_get(before, part))
+            continue;
+        json_object_set(result, part, json_object_get(before, part));
+        json_t *rounds = json_object_get(json_object_get(before, "rounds"), part);
+        if (rounds)
+            json_object_set(json_object_get(result, "rounds"), part, rounds);
+    }
+    if (json_object_size(json_object_get(result, "peers")) == 0)
         json_object_set(result, "peers", json_object_get(before, "peers"));
+}
+
+/* What the file has already, or an empty object; NULL after a message if it is of another machine. */
+static json_t *load_before(const settings *set)
+{
+    json_t *before = set->json ? json_load_file(set->json, 0, NULL) : NULL;
+    if (!before)
+        return json_object();
+    const char *isa = json_string_value(json_object_get(before, "isa"));
+    const json_int_t threads = json_integer_value(json_object_get(before, "threads"));
+    if (isa && strcmp(isa, hs_isa_name(hs_cpu_isa())) == 0 && threads == set->threads[1])
+        return before;
+    fprintf(
+        stderr,
+        "%s: has figures of %s with %d threads, and this run is %s with %d: name another file\n",
+        set->json, isa ? isa : "an unknown machine", (int)threads, hs_isa_name(hs_cpu_isa()),
+        set->threads[1]);
     json_decref(before);
+    return NULL;
 }
 
 int main(int argc, char **argv)
@@ -522,12 +562,17 @@ int main(int argc, char **argv)
     set.threads[0] = 1;
     set.threads[1] = hs_threads_default();
     set.self = argv[0];
-    static contenders all; /* started first: a fork after an OpenMP region would hang */
+    json_t *before = load_before(&set);
+    if (!before)
+        return 2;
+    static contenders all;
     json_t *versions = json_object(), *steps = json_array(), *sampling = json_array(),
            *first = json_array();
     json_t *scaling = json_array();
     if (listed(set.parts, "first"))
-        measure_first(&set, first); /* forks as well */
+        measure_first(
+            &set,
+            first); /* before there is much memory, which its processes would be charged with */
     for (int p = 0; p < PEERS; p++)
         for (int way = 0; way < WAYS; way++) {
             const bool wanted = listed(set.parts, "steps") || listed(set.parts, "sampling") ||
@@ -554,15 +599,16 @@ int main(int argc, char **argv)
     if (listed(set.parts, "scaling"))
         measure_scaling(&set, scaling);
     json_t *rounds = json_object(); /* of each part that was measured */
-    static const char *const parts[] = { "steps", "sampling", "first", "scaling" };
-    for (int i = 0; i < 4; i++)
-        if (listed(set.parts, parts[i]))
-            json_object_set_new(rounds, parts[i], json_pack("[i, f]", set.rounds, set.seconds));
+    for (int i = 1; i < PARTS; i++) /* checks have none */
+        if (listed(set.parts, part_names[i]))
+            json_object_set_new(rounds, part_names[i],
+                                json_pack("[i, f]", set.rounds, set.seconds));
     json_t *result =
         json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "isa", hs_isa_name(hs_cpu_isa()),
                   "threads", set.threads[1], "rounds", rounds, "peers", versions, "checks", checks,
                   "steps", steps, "sampling", sampling, "first", first, "scaling", scaling);
-    keep_parts(&set, result);
+    keep_parts(&set, before, result);
+    json_decref(before);
     const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(6);
     const int status =
         set.json ? json_dump_file(result, set.json, flags) : json_dumpf(result, stdout, flags);

@@ -423,6 +423,7 @@ def serve(version, candidates, first, sample, release):
                     loads a case and finds the fastest way, or takes the one of that name:
                     "loss_difference gradient_difference # name"
     run SECONDS     median seconds of a gradient step: draws, loss, gradient, Adam
+    plain SECONDS   the same of the fastest way that does not use the library's compiler
     sample ALGORITHM CHAINS DTYPE SECONDS FOLDER
                     of random-walk, mala, hmc on the posterior: "proposals_per_second acceptance"
     quit            ends it
@@ -432,14 +433,14 @@ def serve(version, candidates, first, sample, release):
         print(f"{float(first(Case(sys.argv[3]))):.9g}", flush=True)
         return
     print("ready", version, flush=True)
-    chosen = None
+    chosen = plain = None
     for line in sys.stdin:
         command, *rest = line.split(maxsplit=1) or [""]
         try:
             if command == "quit":
                 break
             elif command == "open":
-                chosen = None  # before the next is built: there may be gigabytes of parameters
+                chosen = plain = None  # before the next is built: there may be gigabytes of parameters
                 release()
                 folder, _, wanted = rest[0].partition("#")
                 case = Case(folder.strip())
@@ -448,6 +449,11 @@ def serve(version, candidates, first, sample, release):
                 answer = f"{differences[0]:.3g} {differences[1]:.3g} # {name}"
             elif command == "run":
                 answer = f"{median_seconds(chosen.run, float(rest[0])) / chosen.count:.9g}"
+            elif command == "plain":
+                if plain is None:
+                    simple = [c for c in candidates(case) if c[0].startswith(("eager", "trace"))]
+                    plain = fastest(case, simple)[1]
+                answer = f"{median_seconds(plain.run, float(rest[0])) / plain.count:.9g}"
             elif command == "sample":
                 algorithm, chains, dtype, seconds, folder = rest[0].split(maxsplit=4)
                 case = Case(folder.strip(), dtype)
