@@ -13,6 +13,7 @@
  * JSON, of which --report makes docs/performance.md and its chart. Parts that are not measured are kept if FILE has them,
  * from a run with the same instruction set and number of threads; those that are measured replace what it has.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -110,23 +111,28 @@ static bool open_at(const settings *set, peer *p, const char *who, const bench_c
     return true;
 }
 
-/* Opens the case at the peers, and notes how they differ; `open` tells who has it. What is fastest on one thread is
- * taken for all. */
+/* Opens the case at the peers, and notes how they differ; `open` tells who has it. What is fastest on one thread, with
+ * the first objective, is taken for all. */
 static json_t *open_at_peers(const settings *set, contenders *all, const bench_case *c,
                              const char *objective, hs_dtype dtype, bool open[PEERS][WAYS])
 {
+    static char chosen[PEERS][128];
+    static const bench_case *of;
     json_t *differences = json_object();
     if (!problem_dump(c, objective, dtype, set->folder))
         return differences;
+    if (of != c)
+        memset(chosen, 0, sizeof chosen);
+    of = c;
     for (int p = 0; p < PEERS; p++) {
-        char variant[128] = "", key[32];
+        char *variant = chosen[p], key[32];
         for (int way = 0; way < WAYS; way++) {
             double d[2];
             peer *process = &all->process[p][way];
             if (!process->to || (set->threads[1] == 1 && way))
                 continue;
             open[p][way] = open_at(set, process, peer_names[p], c, objective, dtype, variant, d,
-                                   variant, sizeof variant);
+                                   variant, sizeof chosen[p]);
             if (!open[p][way])
                 continue;
             snprintf(key, sizeof key, "%s %s", peer_names[p], threads_key(set, way));
@@ -167,6 +173,8 @@ static json_t *measure_case(const settings *set, contenders *all, const bench_ca
     static double read[WAYS][MAX_ROUNDS], update[WAYS][MAX_ROUNDS], plain[WAYS][MAX_ROUNDS];
     const bool memory_bound = c->rows > 0;
     bool open[PEERS][WAYS] = { { false } };
+    /* PyTorch again, without its compiler, once for each case. */
+    const bool with_plain = !memory_bound && strcmp(objective, bench_objective_name(0)) == 0;
     json_t *differences =
         listed(set->peer_objectives, objective) && listed(set->peer_types, hs_dtype_name(dtype))
             ? open_at_peers(set, all, c, objective, dtype, open)
@@ -197,7 +205,7 @@ static json_t *measure_case(const settings *set, contenders *all, const bench_ca
                     ask(&all->process[p][way], peer_names[p], &theirs[p][way][r], 1, line);
             }
             plain[way][r] = (double)NAN;
-            if (open[0][way] && !memory_bound) { /* PyTorch again, without its compiler */
+            if (with_plain && open[0][way]) {
                 char line[64];
                 snprintf(line, sizeof line, "plain %g", set->seconds);
                 ask(&all->process[0][way], peer_names[0], &plain[way][r], 1, line);
@@ -227,7 +235,7 @@ static json_t *measure_case(const settings *set, contenders *all, const bench_ca
                 snprintf(key, sizeof key, "%s %s", peer_names[p], threads);
                 json_object_set_new(times, key, median_of(theirs[p][way], set->rounds));
             }
-        if (open[0][way] && !memory_bound) {
+        if (with_plain && open[0][way]) {
             snprintf(key, sizeof key, "torch plain %s", threads);
             json_object_set_new(times, key, median_of(plain[way], set->rounds));
         }
@@ -485,6 +493,21 @@ static int dump(char **arguments)
                : 1;
 }
 
+/* Removes the folder with dumped cases. */
+static void remove_folder(const char *folder)
+{
+    DIR *list = opendir(folder);
+    for (const struct dirent *entry; list && (entry = readdir(list));) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (entry->d_name[0] != '.')
+            remove(path);
+    }
+    if (list)
+        closedir(list);
+    rmdir(folder);
+}
+
 /* Parts that this run does not measure stay as they are in the file `before`. */
 static void keep_parts(const settings *set, const json_t *before, json_t *result)
 {
@@ -520,30 +543,20 @@ static json_t *load_before(const settings *set)
     return NULL;
 }
 
-int main(int argc, char **argv)
+/* Reads the options; false if one is unknown, or has no value. */
+static bool read_options(settings *set, int argc, char **argv)
 {
-    settings set = { .seconds = 0.3,
-                     .rounds = 5,
-                     .peer_objectives = "ab-initio",
-                     .peer_types = "f32",
-                     .folder = "/tmp/hastings_bench_XXXXXX" };
-    if (argc == 6 && strcmp(argv[1], "--dump") == 0)
-        return dump(argv + 2);
-    if (argc == 3 && strcmp(argv[1], "--first") == 0)
-        return first_step(argv[2]);
-    if (argc == 6 && strcmp(argv[1], "--report") == 0)
-        return report_write(argv[2], argv[3], argv[4], argv[5]) ? 0 : 1;
+    const struct {
+        const char *name, **text;
+    } options[] = { { "--cases", &set->cases },
+                    { "--objectives", &set->objectives },
+                    { "--types", &set->types },
+                    { "--peer-types", &set->peer_types },
+                    { "--peer-objectives", &set->peer_objectives },
+                    { "--parts", &set->parts },
+                    { "--json", &set->json } };
     for (int i = 1; i < argc; i += 2) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-        const struct {
-            const char *name, **text;
-        } options[] = { { "--cases", &set.cases },
-                        { "--objectives", &set.objectives },
-                        { "--types", &set.types },
-                        { "--peer-types", &set.peer_types },
-                        { "--peer-objectives", &set.peer_objectives },
-                        { "--parts", &set.parts },
-                        { "--json", &set.json } };
         bool known = false;
         for (size_t k = 0; k < sizeof options / sizeof *options && value; k++)
             if (strcmp(name, options[k].name) == 0) {
@@ -551,64 +564,96 @@ int main(int argc, char **argv)
                 known = true;
             }
         if (value && strcmp(name, "--seconds") == 0)
-            set.seconds = atof(value), known = true;
+            set->seconds = atof(value), known = true;
         if (value && strcmp(name, "--rounds") == 0)
-            set.rounds = atoi(value), known = true;
+            set->rounds = atoi(value), known = true;
         if (!known)
-            return usage(strcmp(name, "--help") == 0 ? 0 : 2);
+            return false;
     }
-    if (!(set.seconds > 0) || set.rounds < 1 || set.rounds > MAX_ROUNDS || !mkdtemp(set.folder))
-        return usage(2);
-    set.threads[0] = 1;
-    set.threads[1] = hs_threads_default();
-    set.self = argv[0];
-    json_t *before = load_before(&set);
-    if (!before)
-        return 2;
-    static contenders all;
-    json_t *versions = json_object(), *steps = json_array(), *sampling = json_array(),
-           *first = json_array();
-    json_t *scaling = json_array();
-    if (listed(set.parts, "first"))
-        measure_first(
-            &set,
-            first); /* before there is much memory, which its processes would be charged with */
+    return set->seconds > 0 && set->rounds >= 1 && set->rounds <= MAX_ROUNDS;
+}
+
+/* Starts the peers, if a part wants them; returns their versions. */
+static json_t *start_peers(const settings *set, contenders *all)
+{
+    json_t *versions = json_object();
+    if ((set->peer_objectives && !set->peer_objectives[0]) ||
+        !(listed(set->parts, "steps") || listed(set->parts, "sampling") ||
+          listed(set->parts, "checks")))
+        return versions;
     for (int p = 0; p < PEERS; p++)
-        for (int way = 0; way < WAYS; way++) {
-            const bool wanted = listed(set.parts, "steps") || listed(set.parts, "sampling") ||
-                                listed(set.parts, "checks");
-            if (!wanted || !set.peer_objectives[0] ||
-                !peer_start_with(&all.process[p][way], peer_scripts[p], threads_key(&set, way),
-                                 all.version[p], sizeof all.version[p])) {
-                if (wanted && set.peer_objectives[0])
-                    fprintf(stderr, "no %s: its columns stay empty\n", peer_names[p]);
-            } else {
-                json_object_set_new(versions, peer_names[p], json_string(all.version[p]));
-            }
-        }
-    json_t *checks = json_array();
-    if (listed(set.parts, "checks"))
-        measure_checks(&set, &all, checks);
-    if (listed(set.parts, "steps"))
-        measure_steps(&set, &all, steps);
-    if (listed(set.parts, "sampling"))
-        measure_sampling(&set, &all, sampling);
+        for (int way = 0; way < WAYS; way++)
+            if (peer_start_with(&all->process[p][way], peer_scripts[p], threads_key(set, way),
+                                all->version[p], sizeof all->version[p]))
+                json_object_set_new(versions, peer_names[p], json_string(all->version[p]));
+            else
+                fprintf(stderr, "no %s: its columns stay empty\n", peer_names[p]);
+    return versions;
+}
+
+/* Measures the parts that are wanted. */
+static json_t *measure(const settings *set)
+{
+    static contenders all;
+    json_t *list[PARTS], *rounds = json_object();
+    for (int i = 0; i < PARTS; i++)
+        list[i] = json_array();
+    enum { CHECKS, STEPS, SAMPLING, FIRST, SCALING };
+    if (listed(set->parts,
+               part_names[FIRST])) /* while there is little memory: see time_process() */
+        measure_first(set, list[FIRST]);
+    json_t *versions = start_peers(set, &all);
+    if (listed(set->parts, part_names[CHECKS]))
+        measure_checks(set, &all, list[CHECKS]);
+    if (listed(set->parts, part_names[STEPS]))
+        measure_steps(set, &all, list[STEPS]);
+    if (listed(set->parts, part_names[SAMPLING]))
+        measure_sampling(set, &all, list[SAMPLING]);
     for (int p = 0; p < PEERS; p++)
         for (int way = 0; way < WAYS; way++)
             peer_stop(&all.process[p][way]);
-    if (listed(set.parts, "scaling"))
-        measure_scaling(&set, scaling);
-    json_t *rounds = json_object(); /* of each part that was measured */
-    for (int i = 1; i < PARTS; i++) /* checks have none */
-        if (listed(set.parts, part_names[i]))
+    if (listed(set->parts, part_names[SCALING]))
+        measure_scaling(set, list[SCALING]);
+    for (int i = STEPS; i < PARTS; i++) /* checks have none */
+        if (listed(set->parts, part_names[i]))
             json_object_set_new(rounds, part_names[i],
-                                json_pack("[i, f]", set.rounds, set.seconds));
-    json_t *result =
-        json_pack("{s:s, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "isa", hs_isa_name(hs_cpu_isa()),
-                  "threads", set.threads[1], "rounds", rounds, "peers", versions, "checks", checks,
-                  "steps", steps, "sampling", sampling, "first", first, "scaling", scaling);
+                                json_pack("[i, f]", set->rounds, set->seconds));
+    json_t *result = json_pack("{s:s, s:i, s:o, s:o}", "isa", hs_isa_name(hs_cpu_isa()), "threads",
+                               set->threads[1], "rounds", rounds, "peers", versions);
+    for (int i = 0; i < PARTS; i++)
+        json_object_set_new(result, part_names[i], list[i]);
+    return result;
+}
+
+int main(int argc, char **argv)
+{
+    settings set = { .seconds = 0.3,
+                     .rounds = 5,
+                     .peer_types = "f32",
+                     .threads = { 1, hs_threads_default() },
+                     .self = argv[0],
+                     .folder = "/tmp/hastings_bench_XXXXXX" };
+    if (argc == 6 && strcmp(argv[1], "--dump") == 0)
+        return dump(argv + 2);
+    if (argc == 3 && strcmp(argv[1], "--first") == 0)
+        return first_step(argv[2]);
+    if (argc == 6 && strcmp(argv[1], "--report") == 0)
+        return report_write(argv[2], argv[3], argv[4], argv[5]) ? 0 : 1;
+    if (argc == 2 && strcmp(argv[1], "--help") == 0)
+        return usage(0);
+    if (!read_options(&set, argc, argv))
+        return usage(2);
+    json_t *before = load_before(&set);
+    if (!before)
+        return 2;
+    if (!mkdtemp(set.folder)) {
+        fprintf(stderr, "%s: cannot make it: %s\n", set.folder, strerror(errno));
+        return 1;
+    }
+    json_t *result = measure(&set);
     keep_parts(&set, before, result);
     json_decref(before);
+    remove_folder(set.folder);
     const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(6);
     const int status =
         set.json ? json_dump_file(result, set.json, flags) : json_dumpf(result, stdout, flags);
