@@ -75,7 +75,8 @@ static hs_objective make_nll(const double *a)
 
 static void same_numbers(const hs_objective *o, double *number)
 {
-    memcpy(number, o->number, sizeof o->number); /* 4 are fewer than MOST_NUMBERS */
+    _Static_assert(sizeof o->number <= MOST_NUMBERS * sizeof *number, "there is room for all");
+    memcpy(number, o->number, sizeof o->number);
 }
 
 static void adapted_numbers(const hs_objective *o, double *number)

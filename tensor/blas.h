@@ -1,6 +1,8 @@
 /**
  * OpenBLAS: the one place where it is called, always on the calling thread alone. Its own threads
- * would change the order of summation and compete with ours.
+ * would change the order of summation and compete with ours; so a program that has Hastings in it
+ * starts with OpenBLAS set to one thread. One that calls OpenBLAS itself may set more
+ * (openblas_set_num_threads()) for as long as Hastings does not compute a product.
  */
 #ifndef HASTINGS_TENSOR_BLAS_H
 #define HASTINGS_TENSOR_BLAS_H
