@@ -69,6 +69,7 @@ static json_t *specs_json(entry_list *list)
 {
     json_t *all = json_array();
     static const char *const types[] = { [HS_SPEC_COUNT] = "count",
+                                         [HS_SPEC_SIZE] = "size",
                                          [HS_SPEC_NUMBER] = "number",
                                          [HS_SPEC_FLAG] = "flag",
                                          [HS_SPEC_TEXT] = "text" };

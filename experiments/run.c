@@ -216,6 +216,8 @@ static void run_free(run *r)
     json_decref(r->settings);
     json_decref(r->before);
     pthread_mutex_destroy(&r->lock);
+    if (r->folder >= 0)
+        close(r->folder); /* which unlocks it */
 }
 
 static void choose_workers(run *r)
@@ -235,7 +237,7 @@ hs_status hs_experiment_run(json_t *experiment, const hs_run_options *options, h
 {
     hs_message unwanted;
     hs_message *m = message ? message : &unwanted;
-    run r = { .options = options, .out = options->out, .started = time(NULL) };
+    run r = { .options = options, .out = options->out, .started = time(NULL), .folder = -1 };
     pthread_mutex_init(&r.lock, NULL);
     json_object_seed(1); /* before there are threads */
     message_clear(m);

@@ -1,8 +1,10 @@
 /* Where a run writes. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -59,11 +61,22 @@ static void remove_unfinished(const char *folder)
         closedir(d);
 }
 
-hs_status run_make_folder(const run *r, hs_message *m)
+/* Two runs in one folder would replace each other's results. Where folders cannot be locked, nothing keeps them apart. */
+static hs_status lock_folder(run *r, hs_message *m)
+{
+    r->folder = open(r->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (r->folder >= 0 && flock(r->folder, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+        return message_fail(m, HS_EINVAL, "%s: another run is at work in this folder", r->out);
+    return HS_OK;
+}
+
+hs_status run_make_folder(run *r, hs_message *m)
 {
     static const char *const parts[] = { "chains", "proposals", "figures", "work" };
     char path[JOB_PATH];
     hs_status status = make_folder(r->out, m);
+    if (!status)
+        status = lock_folder(r, m);
     if (!status && !r->options->resume)
         status = check_empty(r->out, m);
     for (size_t i = 0; i < 4 && !status; i++) {

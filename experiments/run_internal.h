@@ -28,6 +28,7 @@ typedef struct {
     char command[512];
     time_t started;
     double seconds_before; /* of the runs that this one goes on with */
+    int folder;            /* open and locked as long as this runs; -1: not yet */
 
     job *jobs;
     json_t **records; /* of jobs that ended; NULL: not yet */
@@ -50,8 +51,9 @@ hs_status run_take_over(run *r, hs_message *m);
 /* The jobs of it, without records. */
 hs_status run_plan(run *r, hs_message *m);
 
-/* Makes the folder and those in it: HS_EIO if that cannot be, HS_EINVAL if there is something in it. */
-hs_status run_make_folder(const run *r, hs_message *m);
+/* Makes the folder and those in it, and locks it: HS_EIO if that cannot be, HS_EINVAL if there is something in it, or
+ * another run is at work there. */
+hs_status run_make_folder(run *r, hs_message *m);
 
 /* Tells the watcher; false if the run is to stop. */
 bool run_tell(run *r, hs_event e);

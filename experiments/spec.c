@@ -24,6 +24,11 @@ static bool is_count(const char *text)
     return *text && strlen(text) < 19 && strspn(text, "0123456789") == strlen(text);
 }
 
+static bool is_size(const char *text)
+{
+    return is_count(text) && strtoull(text, NULL, 10) > 0;
+}
+
 static bool is_number(const char *text)
 {
     char *end;
@@ -42,6 +47,7 @@ static bool check_value(const spec *p, const hs_spec_option *o, const char *valu
         const char *expected;
     } rule[] = {
         [HS_SPEC_COUNT] = { is_count, "a whole number" },
+        [HS_SPEC_SIZE] = { is_size, "a whole number of at least 1" },
         [HS_SPEC_NUMBER] = { is_number, "a number" },
         [HS_SPEC_FLAG] = { is_flag, "yes or no" },
     };

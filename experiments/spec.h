@@ -23,7 +23,8 @@ hs_target *hs_spec_target(hs_session *s, const char *text);
 hs_proposal *hs_spec_proposal(hs_session *s, const hs_target *target, const char *text,
                               uint64_t replica, const double *points, size_t n);
 
-typedef enum { HS_SPEC_COUNT, HS_SPEC_NUMBER, HS_SPEC_FLAG, HS_SPEC_TEXT } hs_spec_type;
+/** A size is a count that cannot be 0. */
+typedef enum { HS_SPEC_COUNT, HS_SPEC_SIZE, HS_SPEC_NUMBER, HS_SPEC_FLAG, HS_SPEC_TEXT } hs_spec_type;
 
 typedef struct {
     const char *name;

@@ -28,11 +28,11 @@ typedef struct {
     }
 #define WIDTH                                                                                      \
     {                                                                                              \
-        "width", HS_SPEC_COUNT, "16", "of hidden layers"                                           \
+        "width", HS_SPEC_SIZE, "16", "of hidden layers"                                           \
     }
 #define DEPTH                                                                                      \
     {                                                                                              \
-        "depth", HS_SPEC_COUNT, "4", "hidden layers"                                               \
+        "depth", HS_SPEC_SIZE, "4", "hidden layers"                                               \
     }
 
 static hs_walk_options walk_options(const spec *p, const setting *at)
@@ -159,13 +159,13 @@ static const struct {
     { { "mala", "y = x + step score(x) + sqrt(2 step) n", { WALK_OPTIONS } }, mala },
     { { "hmc",
         "Hamiltonian Monte Carlo, not trained but tuned",
-        { { "leapfrogs", HS_SPEC_COUNT, "5", "steps of the integrator" },
+        { { "leapfrogs", HS_SPEC_SIZE, "5", "steps of the integrator" },
           STEP,
           { "scaled", HS_SPEC_FLAG, "no", "mass matrix from the target's standard deviations" } } },
       hmc },
     { { "multi-scheme",
         "networks and a flow that can become many schemes: the paper's Eq. 4",
-        { { "couplings", HS_SPEC_COUNT, "4", "of the flow" },
+        { { "couplings", HS_SPEC_COUNT, "4", "of the flow; 0: none" },
           { "coupling_width", HS_SPEC_COUNT, "0", "0: width" },
           { "coupling_depth", HS_SPEC_COUNT, "0", "0: depth" },
           WIDTH,
@@ -178,7 +178,7 @@ static const struct {
       multi_scheme },
     { { "position-mixture",
         "Gaussians with weights that depend on where the chain is",
-        { { "components", HS_SPEC_COUNT, "4", "" },
+        { { "components", HS_SPEC_SIZE, "4", "" },
           WIDTH,
           DEPTH,
           { "sd", HS_SPEC_NUMBER, "1", "of components, to start with" },
@@ -187,7 +187,7 @@ static const struct {
       position_mixture },
     { { "resampling-flow",
         "independent draws from a flow",
-        { { "couplings", HS_SPEC_COUNT, "6", "of the flow" }, WIDTH, DEPTH } },
+        { { "couplings", HS_SPEC_SIZE, "6", "of the flow" }, WIDTH, DEPTH } },
       resampling_flow },
 };
 

@@ -333,6 +333,27 @@ START_TEST(test_failures_are_of_one_job)
 }
 END_TEST
 
+/* Tries to go on with the run that is at work, and stops. */
+static bool intrude(const hs_event *event, void *context)
+{
+    (void)event;
+    hs_message *m = context;
+    if (!m->text[0])
+        ck_assert_int_eq(
+            hs_experiment_run(NULL, &(hs_run_options){ .out = out, .resume = true }, m), HS_EINVAL);
+    return false;
+}
+
+START_TEST(test_two_runs_in_one_folder)
+{
+    hs_message m = { .text = "" };
+    json_decref(run("choices", (hs_run_options){ .watch = intrude, .context = &m }));
+    ck_assert_msg(strstr(m.text, "another run is at work in this folder") != NULL, "%s", m.text);
+    json_decref(
+        run(NULL, (hs_run_options){ .resume = true, .watch = stop_at_once })); /* now it is free */
+}
+END_TEST
+
 static Suite *run_suite(void)
 {
     Suite *suite = suite_create("run");
@@ -342,6 +363,7 @@ static Suite *run_suite(void)
     tcase_add_loop_test(t, test_choices, 0, sizeof choice / sizeof *choice);
     tcase_add_test(t, test_rows_of_one_objective);
     tcase_add_test(t, test_wrong_choices);
+    tcase_add_test(t, test_two_runs_in_one_folder);
     tcase_add_test(t, test_whose_settings_win);
     tcase_add_test(t, test_solved_steps);
     tcase_add_test(t, test_fit);

@@ -398,6 +398,9 @@ static const struct {
     { "random-walk,diagonal=1", { "diagonal=1, but yes or no was expected" }, HS_EINVAL },
     { "mala,leapfrogs=3", { "proposal \"mala\" has no option \"leapfrogs\"" }, HS_EINVAL },
     { "hmc,leapfrogs=many", { "leapfrogs=many, but a whole number" }, HS_EINVAL },
+    { "hmc,leapfrogs=0", { "leapfrogs=0, but a whole number of at least 1" }, HS_EINVAL },
+    { "multi-scheme,width=0", { "width=0, but a whole number of at least 1" }, HS_EINVAL },
+    { "resampling-flow,depth=00", { "depth=00, but a whole number of at least 1" }, HS_EINVAL },
     { "multi-scheme,start=foo", { "start=foo, but one of networks, resampling" }, HS_EINVAL },
     { "multi-scheme,start=", { "start=, but some text was expected" }, HS_EINVAL },
     { "multi-scheme,start=+", { "start=+" }, HS_EINVAL },
@@ -445,9 +448,16 @@ END_TEST
 static void check_table(const char *what, const hs_spec_entry *(*list)(size_t),
                         bool (*opens)(const char *text))
 {
-    static const char *const unfit[] = { "1.5", "many", "7", "" };
-    static const char *const expected[] = { "a whole number", "a number", "yes or no",
-                                            "some text" };
+    static const char *const unfit[] = { [HS_SPEC_COUNT] = "1.5",
+                                         [HS_SPEC_SIZE] = "0",
+                                         [HS_SPEC_NUMBER] = "many",
+                                         [HS_SPEC_FLAG] = "7",
+                                         [HS_SPEC_TEXT] = "" };
+    static const char *const expected[] = { [HS_SPEC_COUNT] = "a whole number",
+                                            [HS_SPEC_SIZE] = "a whole number of at least 1",
+                                            [HS_SPEC_NUMBER] = "a number",
+                                            [HS_SPEC_FLAG] = "yes or no",
+                                            [HS_SPEC_TEXT] = "some text" };
     for (size_t i = 0; list(i); i++) {
         const hs_spec_entry *e = list(i);
         ck_assert_msg(e->doc && *e->doc, "%s \"%s\" is not described", what, e->kind);
