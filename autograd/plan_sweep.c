@@ -1,4 +1,5 @@
-/* Third pass: the order of steps. And sweeps: steps over long vectors that are run together, chunk by chunk of the vectors' features.
+/* Third pass: the order of steps. And sweeps: steps over long vectors that are run together, chunk by chunk of the
+ * vectors' features.
  *
  * A value of 1000 features in 64 lanes takes 256 KB, and each step over it would fetch it from the second-level
  * cache or from memory again. Steps that only need a feature to make the same feature can share one way through

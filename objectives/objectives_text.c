@@ -13,10 +13,9 @@ enum { MOST_NUMBERS = 5 };
 /* How one objective is made from numbers, and its numbers read back from it. */
 typedef struct {
     hs_objective_entry entry;
-    size_t least, most; /* numbers that must, and may be given */
-    double
-        defaults[MOST_NUMBERS]; /* of those that are not; they make the short form when printed */
-    bool percentage;            /* "name-60" is "name:0.6" */
+    size_t least, most;            /* numbers that must, and may be given */
+    double defaults[MOST_NUMBERS]; /* of those that are not; left out when it is printed */
+    bool percentage;               /* "name-60" is "name:0.6" */
     hs_objective (*make)(const double *number);
     void (*numbers)(const hs_objective *o, double *number);
 } row;
