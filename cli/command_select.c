@@ -113,7 +113,6 @@ static void try_scheme(const hs_call *call, hs_problem *p, scheme *s, hs_bars *b
     /* On draws that no training has seen, the same for all. */
     o.objective = hs_ab_initio(0.18125);
     o.seed = hs_session_seed(p->session) + 2000;
-    o.progress = NULL;
     o.online = false;
     if (proposal && !hs_session_status(p->session) && !hs_interrupted())
         hs_evaluate(p->session, p->target, proposal, &o,

@@ -220,7 +220,9 @@ bool job_evaluate(work *w, const hs_proposal *p, const hs_objective *o, size_t p
                                        .proposals = 1,
                                        .points = w->job->reference ? w->points.x : NULL,
                                        .n_points = w->points.n,
-                                       .seed = seed };
+                                       .seed = seed,
+                                       .progress = job_on_progress,
+                                       .context = w };
     return !hs_evaluate(w->session, w->target, p, &options, (proposals + starts - 1) / starts, e);
 }
 

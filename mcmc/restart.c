@@ -44,6 +44,7 @@ static bool one_try(hs_session *s, const hs_target *target, hs_proposal *proposa
         o.objective.adapted = isnan(*adapted) ? training->adapted : *adapted;
         o.seed = options->seed; /* the same batches for all */
         o.online = false;
+        o.progress = NULL; /* it is short */
         status = hs_evaluate(s, target, proposal, &o, JUDGING_BATCHES, &e);
     }
     r->loss[k] = status || !isfinite(e.loss) ? (double)INFINITY : e.loss;

@@ -482,7 +482,10 @@ hs_status hs_evaluate(hs_session *s, const hs_target *target, const hs_proposal 
     if (!batch_open(&b, s, target, proposal, &o, false, false))
         return hs_session_status(s);
     moments m[3] = { { 0, 0, 0 } };
-    for (size_t i = 0; i < batches; i++) {
+    const double begin = now_seconds();
+    double reported = begin;
+    bool go_on = true;
+    for (size_t i = 0; i < batches && go_on; i++) {
         /* Beyond all steps of a training, so that the draws are new. */
         const uint64_t step = ((uint64_t)1 << 40) + i;
         batch_pick(&b, o.seed, step);
@@ -491,6 +494,20 @@ hs_status hs_evaluate(hs_session *s, const hs_target *target, const hs_proposal 
         moments_add(&m[0], hs_plan_scalar(b.plan, b.loss));
         moments_add(&m[1], hs_plan_scalar(b.plan, b.alpha));
         moments_add(&m[2], hs_plan_scalar(b.plan, b.jump));
+        const double now = now_seconds();
+        const bool due =
+            options->report_every ? (i + 1) % options->report_every == 0 : now - reported > 0.5;
+        if (o.progress && due) {
+            const hs_progress p = { .what = "evaluate",
+                                    .step = i + 1,
+                                    .steps = batches,
+                                    .loss = m[0].mean,
+                                    .alpha = m[1].mean,
+                                    .adapted = o.objective.adapted,
+                                    .seconds = now - begin };
+            go_on = o.progress(&p, o.context);
+            reported = now;
+        }
     }
     *result = (hs_evaluation){ m[0].mean, moments_error(&m[0]), m[1].mean, moments_error(&m[1]),
                                m[2].mean, moments_error(&m[2]) };

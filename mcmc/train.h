@@ -22,7 +22,7 @@
 
 /** How a long run is going: passed to progress callbacks. */
 typedef struct {
-    const char *what; /**< "train", "sample" or "tune" */
+    const char *what; /**< "train", "evaluate", "sample" or "tune" */
     uint64_t step, steps;
     double loss;    /**< mean since the last report; NaN where there is none */
     double alpha;   /**< mean acceptance probability since the last report */
@@ -81,7 +81,9 @@ hs_status hs_train(hs_session *s, const hs_target *target, const hs_proposal *pr
                    const hs_train_options *options, hs_training *result);
 
 /** The mean of an objective over `batches` batches of starts x proposals, without training, with its
- *  standard error over start points' batches; drawn with `seed` (0: the session's). */
+ *  standard error over start points' batches; drawn with `seed` (0: the session's). The progress
+ *  function is told every half second (every report_every batches); if it stops the evaluation, the
+ *  result is of the batches up to there. */
 typedef struct {
     double loss, loss_error, alpha, alpha_error, jump, jump_error;
 } hs_evaluation;

@@ -380,6 +380,40 @@ START_TEST(gsm_reaches_its_acceptance)
 }
 END_TEST
 
+typedef struct {
+    hs_progress last;
+    int reports, most;
+} watcher;
+
+static bool watch_evaluation(const hs_progress *p, void *context)
+{
+    watcher *w = context;
+    ck_assert_str_eq(p->what, "evaluate");
+    w->last = *p;
+    return ++w->reports < w->most;
+}
+
+START_TEST(evaluations_report_and_stop)
+{
+    hs_session *s = mt_session(5);
+    const hs_target *t = mt_target_standard(s, 4);
+    hs_proposal *p = hs_random_walk(s, &(hs_walk_options){ .dim = 4 });
+    watcher w = { .most = 3 };
+    hs_train_options o = { .objective = mt_msjd(), .starts = 4, .proposals = 5, .report_every = 7 };
+    hs_evaluation stopped, whole;
+    ck_assert_int_eq(hs_evaluate(s, t, p, &o, 21, &whole), HS_OK);
+    o.progress = watch_evaluation;
+    o.context = &w;
+    ck_assert_int_eq(hs_evaluate(s, t, p, &o, 1000, &stopped), HS_OK);
+    ck_assert_int_eq(w.reports, 3);
+    ck_assert_uint_eq(w.last.step, 21);
+    ck_assert_uint_eq(w.last.steps, 1000);
+    ck_assert_mem_eq(&stopped, &whole, sizeof whole); /* as if it had been that long */
+    ck_assert_double_eq(w.last.alpha, whole.alpha);
+    hs_session_free(s);
+}
+END_TEST
+
 START_TEST(a_kernel_mixture_trains_its_first_part_alone)
 {
     bench b = new_bench(EXACT, 1, false, mk_walk);
@@ -411,6 +445,7 @@ static Suite *train_suite(void)
     tcase_add_test(tcase, progress_is_told_in_order_and_to_the_end);
     tcase_add_test(tcase, the_adapted_number_follows_the_acceptance);
     tcase_add_test(tcase, gsm_reaches_its_acceptance);
+    tcase_add_test(tcase, evaluations_report_and_stop);
     tcase_add_test(tcase, a_kernel_mixture_trains_its_first_part_alone);
     suite_add_tcase(suite, tcase);
     return suite;
