@@ -2,6 +2,16 @@
 #ifndef HASTINGS_H
 #define HASTINGS_H
 
+/* In C++ these are functions of C; what they include of the standard library comes first, as it may not be in there. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #include <hastings/tensor/blas.h>
 #include <hastings/tensor/cpu.h>
 #include <hastings/tensor/memory.h>
@@ -50,5 +60,9 @@
 #include <hastings/objectives/fit.h>
 #include <hastings/objectives/objectives.h>
 #include <hastings/objectives/reference.h>
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
