@@ -242,6 +242,48 @@ static void merge_sums(hs_plan *plan)
     plan->sums = next;
 }
 
+/* ---- Gradients of biases -------------------------------------------------------------------- */
+
+/* A whole vector of the batch that is summed over it: its owner, or -1. */
+static int32_t whole_vector(const hs_plan *plan, int32_t id, size_t count)
+{
+    const int32_t owner = plan_owner(plan, id);
+    const plan_node *node = &plan->node[owner];
+    return node->count == count && plan->node[id].count == count && node->extent != HS_SHARED
+               ? owner
+               : -1;
+}
+
+/* The gradient of a layer's weights is the batch's sum of dy x', that of its bias the sum of dy: the product makes both.
+ * product[v]: a product that has v as its left factor. */
+static void join_left_sums(hs_plan *plan, int32_t *product)
+{
+    if (plan->starts * plan->rows_per_start == 1)
+        return; /* there the product may stay factors: plan_factors.c */
+    for (int32_t id = 0; id < plan->nodes; id++)
+        product[id] = -1;
+    for (int32_t id = 0; id < plan->nodes; id++) {
+        const plan_node *node = &plan->node[id];
+        if (is_unused(node) || node->op != OP_matmul || !node->sums_batch)
+            continue;
+        const int32_t left = whole_vector(plan, node->input[0], node->shape.dim[0]);
+        if (left >= 0)
+            product[left] = id;
+    }
+    for (int32_t id = 0; id < plan->nodes; id++) {
+        plan_node *node = &plan->node[id];
+        if (is_unused(node) || node->op != OP_sum_to || !node->sums_batch)
+            continue;
+        const int32_t of = whole_vector(plan, node->input[0], node->count);
+        const int32_t by = of >= 0 ? product[of] : -1;
+        if (by < 0 || plan->tail[by].left_sum >= 0)
+            continue;
+        plan->tail[by].left_sum = id;
+        node->making = BY_OTHER;
+        node->host = by;
+    }
+}
+
 bool plan_fuse(hs_plan *plan)
 {
     const size_t nodes = (size_t)plan->nodes;
@@ -252,14 +294,16 @@ bool plan_fuse(hs_plan *plan)
         return plan_no_memory(plan);
     }
     for (size_t id = 0; id < nodes; id++)
-        plan->tail[id] = (product_tail){ -1, -1, -1, HS_ACT_NONE };
+        plan->tail[id] = (product_tail){ -1, -1, -1, HS_ACT_NONE, -1 };
     count_uses(plan);
     mark_simple(plan);
     if (!plan->trace)
         fuse_products(plan, plan->tail);
     merge_sums(plan);
-    if (!plan->trace)
+    if (!plan->trace) {
+        join_left_sums(plan, user);
         fuse_elementwise(plan, user);
+    }
     hs_free(user);
     return true;
 }

@@ -80,6 +80,7 @@ typedef struct {
 typedef struct {
     int32_t bias, add, gate; /* nodes, or -1 */
     hs_activation_kind act;
+    int32_t left_sum; /* of a product summed over the batch: the sum of its left factor, or -1 */
 } product_tail;
 
 typedef struct plan_step plan_step;
@@ -167,6 +168,7 @@ struct plan_step {
     int32_t node;
     bool makes_value;  /* its node's value is complete after it */
     bool first_in_sum; /* begins a sum over the batch: overwrites in the first shard of a bin */
+    bool first_in_left_sum; /* the same for tail.left_sum */
     place out;
     place in[3];
     program *program;
@@ -177,6 +179,7 @@ struct plan_step {
     size_t outer, length, inner; /* ops along an axis: [outer][length][inner] */
     product_tail tail;
     place tail_in[3]; /* bias, add, gate */
+    place left_sum;
     double flops;     /* per lane */
     void *factor[2];  /* where the factors of a product are kept, if it is not computed */
 };

@@ -202,6 +202,8 @@ static void run_product_sum(const plan_step *step, run_state *state)
             .x_stride = (t[1] ? step->k : 1) * stride,
             .dw = resolve(state, step->out),
             .accumulate = add,
+            .db = step->tail.left_sum >= 0 ? resolve(state, step->left_sum) : NULL,
+            .accumulate_db = !(step->first_in_left_sum && state->first_shard),
             .scratch = state->scratch,
             .threads = state->threads,
         };
@@ -213,6 +215,17 @@ static void run_product_sum(const plan_step *step, run_state *state)
 bool is_outer_product(const plan_step *step)
 {
     return step->run == run_product_sum && step->k == 1;
+}
+
+/* Whether the next step for a node begins a sum over the batch. */
+static bool begins_sum(const hs_plan *plan, int32_t id)
+{
+    const plan_node *node = &plan->node[id];
+    if (node->sum < 0 || !node->sums_batch)
+        return false;
+    const bool first = !plan->sum[node->sum].begun;
+    plan->sum[node->sum].begun = true;
+    return first;
 }
 
 static void need_scratch(hs_plan *plan, size_t bytes)
@@ -239,6 +252,10 @@ static void make_product(hs_plan *plan, plan_step *step)
     for (int i = 0; i < 3; i++)
         if (tail[i] >= 0)
             step->tail_in[i] = plan->node[tail[i]].at;
+    if (step->tail.left_sum >= 0) {
+        step->left_sum = plan->node[step->tail.left_sum].at;
+        step->first_in_left_sum = begins_sum(plan, step->tail.left_sum);
+    }
     const hs_extent batch = widest(a->extent, b->extent);
     const bool flat = plan->stride[batch] == 1;
     step->flops = 2 * (double)step->m * (double)step->n * (double)step->k;
@@ -543,10 +560,7 @@ static bool make_node(hs_plan *plan, int32_t id)
     if (!step)
         return plan_no_memory(plan);
     step->makes_value = !node->sums_batch;
-    if (node->sum >= 0 && node->sums_batch) {
-        step->first_in_sum = !plan->sum[node->sum].begun;
-        plan->sum[node->sum].begun = true;
-    }
+    step->first_in_sum = begins_sum(plan, id);
     return make_step(plan, step);
 }
 

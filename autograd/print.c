@@ -139,6 +139,8 @@ static void step_text(const hs_plan *plan, const plan_step *step, char *text, si
     if (node->product >= 0) {
         used += snprintf(text + used, size - (size_t)used, "%s%s%s", t->bias >= 0 ? "+bias" : "",
                          t->add >= 0 ? "+add" : "", t->gate >= 0 ? "+gate" : "");
+        if (t->left_sum >= 0)
+            used += snprintf(text + used, size - (size_t)used, "+sum_to");
         if (t->act != HS_ACT_NONE)
             snprintf(text + used, size - (size_t)used, "+%s", op_table[node->op].name);
     } else if (step->program && step->program->steps > (node->op == OP_sum_to ? 0 : 1)) {

@@ -235,6 +235,15 @@ static void sum_dots(const sum_kernels *k, const hs_product_sum *p, size_t first
     k->sums->dots(p);
 }
 
+/* The sums of dy alone, for ways of computing that do not make them on the way. */
+static void sum_bias(const sum_kernels *k, const hs_product_sum *p)
+{
+    hs_product_sum q = *p;
+    q.in = 0;
+    if (p->db)
+        k->sums->dots(&q);
+}
+
 /* Scratch holds x transposed, then dw with padded rows. */
 static void sum_transposed(const sum_kernels *k, const hs_product_sum *p, size_t first)
 {
@@ -252,6 +261,7 @@ static void sum_transposed(const sum_kernels *k, const hs_product_sum *p, size_t
                      .y_stride = stride };
     k->tiles->run(&q);
     k->sums->deliver(p, padded, stride);
+    sum_bias(k, p);
 }
 
 static void sum_blas(const sum_kernels *k, const hs_product_sum *p, size_t first)
@@ -259,6 +269,7 @@ static void sum_blas(const sum_kernels *k, const hs_product_sum *p, size_t first
     (void)first;
     hs_blas_multiply(k->dtype, p->out, p->in, p->lanes, p->dy, p->dy_stride, false, p->x,
                      p->x_stride, true, p->dw, p->in, p->accumulate);
+    sum_bias(k, p);
 }
 
 static void sum_part(int index, void *context)
@@ -269,6 +280,7 @@ static void sum_part(int index, void *context)
     p.out = part_length(p.out, c->part, index);
     p.dy = at(p.dy, begin * p.dy_stride * size);
     p.dw = at_mutable(p.dw, begin * p.in * size);
+    p.db = p.db ? at_mutable(p.db, begin * size) : NULL;
     c->run(c->kernels, &p, begin);
 }
 

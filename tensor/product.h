@@ -59,6 +59,9 @@ void hs_product_run(hs_dtype dtype, const hs_product *product);
  * dw[o * in + i] (+)= sum over l < lanes of dy[o * dy_stride + l] * x[i * x_stride + l], where
  * lanes is the true number of lanes: what lies in the padding is never used, not even a NaN.
  * If lanes > 1, dy, x and their strides are aligned as for hs_product; if lanes == 1 they need not.
+ *
+ * With db, also db[o] (+)= sum over l < lanes of dy[o * dy_stride + l]: a layer's bias has its gradient
+ * from the same numbers as its weights, and they pass by only once.
  */
 typedef struct {
     size_t out, in, lanes;
@@ -68,6 +71,8 @@ typedef struct {
     size_t x_stride;
     void *dw;        /* out x in, contiguous, aligned to its elements only */
     bool accumulate; /* add to dw instead of overwriting it */
+    void *db;        /* out numbers, or NULL */
+    bool accumulate_db;
     void *scratch;   /* hs_product_sum_scratch() bytes, aligned to HS_ALIGN; NULL if that is 0 */
     int threads;
 } hs_product_sum;

@@ -1,8 +1,9 @@
 /*
  * Sums over lanes, dw[o][i] = sum over l of dy[o][l] x[i][l]: the weight gradients.
  *
- * Dot products: a tile of TO outputs times TI inputs keeps TO * TI sums in registers over all
- * lanes, then folds the lanes of LANES sums at a time into one vector.
+ * Dot products: a tile of TO outputs times TI columns keeps TO * TI sums in registers over all
+ * lanes, then folds the lanes of LANES sums at a time into one vector. Columns are the inputs, and
+ * at the end, where sums of dy itself are wanted (db), one that stands for ones.
  */
 #include <hastings/tensor/product_internal.h>
 #include <hastings/tensor/product_simd_internal.h>
@@ -12,13 +13,14 @@ enum {
     MAX_TI = HS_VECTOR_BYTES == 64 ? 4 : 2,
 };
 
-HS_INLINE void dot_step(const int TO, const int TI, vec (*a)[MAX_TI], const real *dy,
-                        size_t dy_stride, const real *x, size_t x_stride, const bool part,
-                        vmask keep)
+HS_INLINE void dot_step(const int TO, const int TI, const bool ONES, vec (*a)[MAX_TI],
+                        const real *dy, size_t dy_stride, const real *x, size_t x_stride,
+                        const bool part, vmask keep)
 {
+    const int inputs = TI - ONES;
     vec xs[MAX_TI];
     HS_UNROLL
-    for (int u = 0; u < TI; u++) {
+    for (int u = 0; u < inputs; u++) {
         xs[u] = v_load(x + (size_t)u * x_stride);
         if (part)
             xs[u] = v_keep(keep, xs[u]);
@@ -31,12 +33,15 @@ HS_INLINE void dot_step(const int TO, const int TI, vec (*a)[MAX_TI], const real
             d = v_keep(keep, d);
         HS_IN_REGISTER(d);
         HS_UNROLL
-        for (int u = 0; u < TI; u++)
+        for (int u = 0; u < inputs; u++)
             a[t][u] += d * xs[u];
+        if (ONES)
+            a[t][TI - 1] += d;
     }
 }
 
-HS_INLINE void dot_tile(const int TO, const int TI, const hs_product_sum *p, size_t o, size_t i)
+HS_INLINE void dot_tile(const int TO, const int TI, const bool ONES, const hs_product_sum *p,
+                        size_t o, size_t i)
 {
     const real *dy = (const real *)p->dy + o * p->dy_stride;
     const real *x = (const real *)p->x + i * p->x_stride;
@@ -48,10 +53,10 @@ HS_INLINE void dot_tile(const int TO, const int TI, const hs_product_sum *p, siz
     for (int u = 0; u < TI; u++)
         a[t][u] = (vec){ 0 };
     for (size_t v = 0; v < whole; v++, dy += LANES, x += LANES)
-        dot_step(TO, TI, a, dy, p->dy_stride, x, p->x_stride, false, (vmask){ 0 });
+        dot_step(TO, TI, ONES, a, dy, p->dy_stride, x, p->x_stride, false, (vmask){ 0 });
     /* Both factors are masked: 0 * NaN would still be NaN. */
     if (part)
-        dot_step(TO, TI, a, dy, p->dy_stride, x, p->x_stride, true, v_first(part));
+        dot_step(TO, TI, ONES, a, dy, p->dy_stride, x, p->x_stride, true, v_first(part));
 
     real sums[(MAX_TO * MAX_TI + LANES) / LANES * LANES] __attribute__((aligned(64)));
     const int n = TO * TI;
@@ -71,38 +76,49 @@ HS_INLINE void dot_tile(const int TO, const int TI, const hs_product_sum *p, siz
     real *dw = (real *)p->dw + o * p->in + i;
     const bool accumulate = p->accumulate;
     for (int t = 0; t < TO; t++, dw += p->in)
-        for (int u = 0; u < TI; u++)
+        for (int u = 0; u < TI - ONES; u++)
             dw[u] = accumulate ? dw[u] + sums[t * TI + u] : sums[t * TI + u];
+    if (ONES) {
+        real *db = (real *)p->db + o;
+        for (int t = 0; t < TO; t++)
+            db[t] = p->accumulate_db ? db[t] + sums[t * TI + TI - 1] : sums[t * TI + TI - 1];
+    }
 }
 
-/* All tiles of TO outputs and TI inputs in a range of both. */
+/* All tiles of TO outputs and TI columns in a range of both. */
 typedef struct {
     size_t o0, o_tiles, i0, i_tiles;
 } range;
 
-HS_INLINE void dot_tiles(const int TO, const int TI, const hs_product_sum *p, range r)
+HS_INLINE void dot_tiles(const int TO, const int TI, const bool ONES, const hs_product_sum *p,
+                         range r)
 {
     for (size_t to = 0; to < r.o_tiles; to++)
         for (size_t ti = 0; ti < r.i_tiles; ti++)
-            dot_tile(TO, TI, p, r.o0 + to * (size_t)TO, r.i0 + ti * (size_t)TI);
+            dot_tile(TO, TI, ONES, p, r.o0 + to * (size_t)TO, r.i0 + ti * (size_t)TI);
 }
 
 #define TILE(to, ti)                                                                               \
     static HS_NOINLINE void dots_##to##x##ti(const hs_product_sum *p, range r)                     \
     {                                                                                              \
-        dot_tiles(to, ti, p, r);                                                                   \
+        dot_tiles(to, ti, false, p, r);                                                            \
+    }                                                                                              \
+    static HS_NOINLINE void ones_##to##x##ti(const hs_product_sum *p, range r)                     \
+    {                                                                                              \
+        dot_tiles(to, ti, true, p, r);                                                             \
     }
 #if HS_VECTOR_BYTES == 64
 #define TILE_ROW(to) TILE(to, 1) TILE(to, 2) TILE(to, 3) TILE(to, 4)
 #define TILE_NAMES(to)                                                                             \
     {                                                                                              \
-        dots_##to##x1, dots_##to##x2, dots_##to##x3, dots_##to##x4                                 \
+        { dots_##to##x1, ones_##to##x1 }, { dots_##to##x2, ones_##to##x2 },                        \
+            { dots_##to##x3, ones_##to##x3 }, { dots_##to##x4, ones_##to##x4 }                     \
     }
 #else
 #define TILE_ROW(to) TILE(to, 1) TILE(to, 2)
 #define TILE_NAMES(to)                                                                             \
     {                                                                                              \
-        dots_##to##x1, dots_##to##x2                                                               \
+        { dots_##to##x1, ones_##to##x1 }, { dots_##to##x2, ones_##to##x2 }                         \
     }
 #endif
 
@@ -115,7 +131,8 @@ TILE_ROW(5)
 TILE_ROW(6)
 #endif
 
-static void (*const tile_table[MAX_TO][MAX_TI])(const hs_product_sum *, range) = {
+/* Without and with the column of ones, which is the last of its tile. */
+static void (*const tile_table[MAX_TO][MAX_TI][2])(const hs_product_sum *, range) = {
     TILE_NAMES(1), TILE_NAMES(2), TILE_NAMES(3), TILE_NAMES(4),
 #if HS_VECTOR_BYTES == 64
     TILE_NAMES(5), TILE_NAMES(6),
@@ -125,9 +142,10 @@ static void (*const tile_table[MAX_TO][MAX_TI])(const hs_product_sum *, range) =
 /* Tiles of two sizes cover each side evenly, as in product_kernels.c. */
 static void dots(const hs_product_sum *p)
 {
-    if (p->out == 0 || p->in == 0)
+    const size_t columns = p->in + (p->db != NULL);
+    if (p->out == 0 || columns == 0)
         return;
-    const size_t outs = (p->out + MAX_TO - 1) / MAX_TO, ins = (p->in + MAX_TI - 1) / MAX_TI;
+    const size_t outs = (p->out + MAX_TO - 1) / MAX_TO, ins = (columns + MAX_TI - 1) / MAX_TI;
     range r = { 0, 0, 0, 0 };
     for (int out_group = 0; out_group < 2; out_group++) {
         const size_t to = p->out / outs + (out_group == 0);
@@ -136,12 +154,15 @@ static void dots(const hs_product_sum *p)
             continue;
         r.i0 = 0;
         for (int in_group = 0; in_group < 2; in_group++) {
-            const size_t ti = p->in / ins + (in_group == 0);
-            r.i_tiles = in_group == 0 ? p->in % ins : ins - p->in % ins;
-            if (r.i_tiles == 0)
-                continue;
-            tile_table[to - 1][ti - 1](p, r);
+            const size_t ti = columns / ins + (in_group == 0);
+            const bool ones = p->db && in_group == 1; /* the last tile, which there always is */
+            r.i_tiles = (in_group == 0 ? columns % ins : ins - columns % ins) - ones;
+            if (r.i_tiles)
+                tile_table[to - 1][ti - 1][0](p, r);
             r.i0 += r.i_tiles * ti;
+            r.i_tiles = 1;
+            if (ones)
+                tile_table[to - 1][ti - 1][1](p, r);
         }
         r.o0 += r.o_tiles * to;
     }

@@ -166,6 +166,11 @@ HS_INLINE void outer_loop(const bool accumulate, const hs_product_sum *p)
 
 static void sum(const hs_product_sum *p)
 {
+    for (size_t o = 0; p->db && o < p->out; o++) {
+        const real d = ((const real *)p->dy)[o * p->dy_stride];
+        real *db = (real *)p->db + o;
+        *db = p->accumulate_db ? *db + d : d;
+    }
     if (p->x_stride != 1) {
         for (size_t o = 0; o < p->out; o++)
             for (size_t i = 0; i < p->in; i++) {

@@ -253,6 +253,51 @@ START_TEST(bias_and_activation_join_the_product)
 }
 END_TEST
 
+/* A bias that is used by two layers, with the same weights and with others, on rows that do not fill a vector. */
+START_TEST(gradients_of_biases_join_those_of_weights)
+{
+    hs_tape *tape = hs_tape_new(HS_F64);
+    hs_var x = hs_input(tape, "x", HS_ROW, hs_dims(3));
+    hs_var w = hs_input(tape, "w", HS_SHARED, hs_dims(3, 3)),
+           v = hs_input(tape, "v", HS_SHARED, hs_dims(3, 3));
+    hs_var b = hs_input(tape, "b", HS_SHARED, hs_dims(3)), g[4];
+    hs_var y = hs_tanh(hs_add(hs_matmul(w, x), b));
+    y = hs_tanh(hs_add(hs_matmul(w, y), b));
+    y = hs_add(hs_matmul(v, y), b);
+    hs_grad(hs_mean_rows(hs_sum_last(hs_square(y))), ((hs_var[]){ w, v, b, x }), 4, g);
+    hs_plan *joined = make_plan(g, 4, (hs_plan_options){ .starts = 7, .rows_per_start = 3 });
+    hs_plan *apart =
+        make_plan(g, 4, (hs_plan_options){ .starts = 7, .rows_per_start = 3, .trace = true });
+    int sums = 0;
+    for (const char *at = print(joined); (at = strstr(at, "matmul+sum_to")); at++)
+        sums++;
+    ck_assert_msg(sums == 3, "%s", print(joined));
+    ck_assert_ptr_null(strstr(print(joined), " sum_to :"));
+    double data[63], weights[2][9], bias[3];
+    memcpy(data, numbers(63), sizeof data);
+    memcpy(weights, numbers(18), sizeof weights);
+    memcpy(bias, numbers(3), sizeof bias);
+    hs_plan *plans[] = { joined, apart };
+    for (int i = 0; i < 2; i++) {
+        hs_plan_set(plans[i], x, data);
+        hs_plan_set(plans[i], w, weights[0]);
+        hs_plan_set(plans[i], v, weights[1]);
+        hs_plan_set(plans[i], b, bias);
+        run(plans[i]), run(plans[i]); /* sums begin anew */
+    }
+    const size_t count[4] = { 9, 9, 3, 63 };
+    for (int i = 0; i < 4; i++) {
+        const double *one = hs_plan_get(joined, g[i]), *other = hs_plan_get(apart, g[i]);
+        for (size_t k = 0; k < count[i]; k++)
+            ck_assert_msg(hs_close(one[k], other[k], 1e-13, 1e-13),
+                          "gradient %d, %zu: joined %g, apart %g", i, k, one[k], other[k]);
+    }
+    hs_plan_free(joined);
+    hs_plan_free(apart);
+    hs_tape_free(tape);
+}
+END_TEST
+
 START_TEST(transposes_are_flags)
 {
     hs_tape *tape = hs_tape_new(HS_F64);
@@ -448,6 +493,7 @@ static Suite *plan_suite(void)
     tcase_add_test(tests, long_chains_are_cut);
     tcase_add_test(tests, groups_with_many_operands);
     tcase_add_test(tests, bias_and_activation_join_the_product);
+    tcase_add_test(tests, gradients_of_biases_join_those_of_weights);
     tcase_add_test(tests, transposes_are_flags);
     tcase_add_test(tests, factors_are_pulled_out_of_products);
     tcase_add_test(tests, constants_are_folded);

@@ -258,11 +258,29 @@ static void check_sum(hs_dtype dtype, const hs_product_sum *p, const void *befor
         }
 }
 
+static void check_sum_of_dy(hs_dtype dtype, const hs_product_sum *p, const void *before)
+{
+    for (size_t o = 0; o < p->out; o++) {
+        long double sum = p->accumulate_db ? (long double)get(dtype, before, o) : 0;
+        long double size = fabsl(sum);
+        for (size_t l = 0; l < p->lanes; l++) {
+            sum += (long double)get(dtype, p->dy, o * p->dy_stride + l);
+            size += fabsl((long double)get(dtype, p->dy, o * p->dy_stride + l));
+        }
+        const double got = get(dtype, p->db, o);
+        if (!(fabsl((long double)got - sum) <=
+              (long double)epsilon(dtype) * (long double)(p->lanes + 2) * size))
+            ck_abort_msg("%zux%zu, %zu lanes: db[%zu] is %.17g, not %.17g", p->out, p->in, p->lanes,
+                         o, got, (double)sum);
+    }
+}
+
 static void try_sum(hs_dtype dtype, size_t out, size_t in, size_t lanes, bool accumulate)
 {
     const size_t stride = lanes == 1 ? 1 : padded(dtype, lanes), size = hs_dtype_size(dtype);
     void *dy = random_rows(dtype, out, lanes, stride), *x = random_rows(dtype, in, lanes, stride);
-    void *before = random_rows(dtype, out, in, in);
+    void *before = random_rows(dtype, out, in, in), *bias_before = random_rows(dtype, 1, out, out);
+    const bool with_bias = uniform() > 0;
     void *scratch = hs_alloc(hs_product_sum_scratch_any(dtype, out, in, lanes) + 1);
     ck_assert_ptr_nonnull(scratch);
     hs_product_sum p = { .out = out,
@@ -273,28 +291,36 @@ static void try_sum(hs_dtype dtype, size_t out, size_t in, size_t lanes, bool ac
                          .x = x,
                          .x_stride = stride,
                          .accumulate = accumulate,
+                         .accumulate_db = uniform() > 0,
                          .scratch = scratch };
     for (int isa = 0; isa <= (int)hs_cpu_isa(); isa++)
         for (int method = HS_PRODUCT_OWN; method <= HS_PRODUCT_BLAS; method++) {
-            void *first = NULL;
+            void *first = NULL, *first_bias = NULL;
             for (int threads = 1; threads <= 8; threads = threads == 3 ? 8 : threads + 1) {
                 p.dw = copy_of(dtype, before, out * in);
+                p.db = with_bias ? copy_of(dtype, bias_before, out) : NULL;
                 p.threads = threads;
                 hs_product_sum_run_as((hs_isa)isa, (hs_product_method)method, dtype, &p);
                 ck_assert(isnan(get(dtype, p.dw, out * in)));
+                ck_assert(!p.db || isnan(get(dtype, p.db, out)));
                 if (!first) {
                     check_sum(dtype, &p, before);
+                    if (p.db)
+                        check_sum_of_dy(dtype, &p, bias_before);
                     first = p.dw;
+                    first_bias = p.db;
                     continue;
                 }
                 ck_assert_mem_eq(first, p.dw, out * in * size);
-                hs_free(p.dw);
+                if (p.db)
+                    ck_assert_mem_eq(first_bias, p.db, out * size);
+                hs_free(p.dw), hs_free(p.db);
                 if (out * in * lanes < 1 << 19)
                     break; /* too small to be cut for threads */
             }
-            hs_free(first);
+            hs_free(first), hs_free(first_bias);
         }
-    hs_free(dy), hs_free(x), hs_free(before), hs_free(scratch);
+    hs_free(dy), hs_free(x), hs_free(before), hs_free(bias_before), hs_free(scratch);
 }
 
 START_TEST(sums_over_lanes)
