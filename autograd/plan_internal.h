@@ -18,6 +18,8 @@
 #include <hastings/tensor/product.h>
 #include <hastings/tensor/random.h>
 
+#include <stdatomic.h>
+
 /* When a node is computed: once before the batch, for each shard, or once after the batch, when
  * the sums over the batch are known. */
 typedef enum { STAGE_BEFORE, STAGE_SHARD, STAGE_AFTER, STAGE_COUNT } plan_stage;
@@ -241,7 +243,7 @@ struct hs_plan {
     batch_sum *sum;
     int32_t sums;
     size_t sum_bytes;
-    int bins; /* groups of consecutive shards, each summed in order; bins are added in order */
+    int bins; /* groups of consecutive shards, each summed in order; bins are added in pairs */
 
     plan_step *step[STAGE_COUNT];
     int32_t steps[STAGE_COUNT];
@@ -252,6 +254,7 @@ struct hs_plan {
     bool *workspace_used; /* by its thread */
     char *shared;
     char *bin_sums; /* of all bins but the first, which adds to the totals: sum_bytes each */
+    atomic_int *bins_done; /* for the second of every two that are added: how many of them are done */
     char *totals;   /* sums that have no other place */
     const void **outside_now;
 

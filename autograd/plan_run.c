@@ -33,6 +33,24 @@ static size_t batch_count(const hs_plan *plan, hs_extent extent)
     return extent == HS_SHARED ? 1 : plan->starts * (extent == HS_ROW ? plan->rows_per_start : 1);
 }
 
+/* Bins hold sums in the order of the outputs, which are gradients in the order of the parameters: a thread that adds a
+ * part of the bins has that part of the gradients in its cache, where the optimiser's threads look for it. */
+static void order_sums(hs_plan *plan)
+{
+    size_t offset = 0;
+    for (size_t i = 0; i < plan->outputs; i++)
+        if (plan->output[i].is_sum) {
+            batch_sum *sum = &plan->sum[plan->node[plan->output[i].node].sum];
+            sum->offset = offset;
+            offset += hs_align_up(sum->count * plan->element);
+        }
+    for (int32_t i = 0; i < plan->sums; i++)
+        if (!plan->sum[i].into) {
+            plan->sum[i].offset = offset;
+            offset += hs_align_up(plan->sum[i].count * plan->element);
+        }
+}
+
 static bool allocate_outputs(hs_plan *plan, void *const *into)
 {
     for (size_t i = 0; i < plan->outputs; i++) {
@@ -58,6 +76,7 @@ static bool allocate_outputs(hs_plan *plan, void *const *into)
             output->is_sum = true;
         }
     }
+    order_sums(plan);
     return !plan->factors || plan_keep_factors(plan);
 }
 
@@ -107,7 +126,10 @@ static bool allocate_workspaces(hs_plan *plan)
     if (!hs_size_mul((size_t)plan->bins - 1, plan->sum_bytes, &bytes))
         return plan_no_memory(plan);
     plan->bin_sums = hs_alloc(bytes); /* the first shard of a bin fills it */
-    if (!plan->workspace || !plan->workspace_used || !plan->shared || !plan->totals ||
+    plan->bins_done = hs_alloc((size_t)plan->bins * sizeof *plan->bins_done);
+    for (int bin = 0; plan->bins_done && bin < plan->bins; bin++)
+        atomic_init(&plan->bins_done[bin], 0);
+    if (!plan->bins_done || !plan->workspace || !plan->workspace_used || !plan->shared || !plan->totals ||
         !plan->bin_sums)
         return plan_no_memory(plan);
     char *total = plan->totals;
@@ -194,6 +216,7 @@ void hs_plan_free(hs_plan *plan)
     hs_free(plan->shared);
     hs_free(plan->totals);
     hs_free(plan->bin_sums);
+    hs_free(plan->bins_done);
     hs_arena_free(&plan->arena);
     hs_free(plan);
 }
@@ -296,6 +319,41 @@ static char *workspace_of(hs_plan *plan, size_t worker)
     return workspace;
 }
 
+static char *sum_of_bin(const hs_plan *plan, int32_t sum, int bin)
+{
+    return bin ? plan->bin_sums + (size_t)(bin - 1) * plan->sum_bytes + plan->sum[sum].offset
+               : plan->sum[sum].into;
+}
+
+/* Adds the sums of one bin to those of another; bytes from .. until of all sums, seen as one row. */
+static void add_bin(const hs_plan *plan, int to, int other, size_t from, size_t until)
+{
+    const size_t element = plan->element;
+    for (int32_t i = 0; i < plan->sums; i++) {
+        const size_t offset = plan->sum[i].offset, end = offset + plan->sum[i].count * element;
+        const size_t lo = from > offset ? from : offset, hi = until < end ? until : end;
+        if (lo < hi)
+            plan->batch->add((hi - lo) / element, sum_of_bin(plan, i, to) + (lo - offset),
+                             sum_of_bin(plan, i, other) + (lo - offset));
+    }
+}
+
+/* Bins are added in pairs, pairs of pairs, and so on: who is done with the second of two adds them, while they are in its
+ * cache, for neighbours are mostly run by one thread. The last two are left for all threads together. */
+static void add_neighbours(const hs_plan *plan, int bin)
+{
+    for (int step = 1; 2 * step < plan->bins; step *= 2) {
+        const int low = bin / (2 * step) * (2 * step), high = low + step;
+        bin = low;
+        if (high >= plan->bins)
+            continue;
+        if (atomic_fetch_add_explicit(&plan->bins_done[high], 1, memory_order_acq_rel) == 0)
+            return; /* the other is not done yet */
+        atomic_store_explicit(&plan->bins_done[high], 0, memory_order_relaxed);
+        add_bin(plan, low, high, 0, plan->sum_bytes);
+    }
+}
+
 /* Runs the shards of one bin, in order, into the bin's sums. */
 static void run_bin(int bin, void *context)
 {
@@ -322,26 +380,22 @@ static void run_bin(int bin, void *context)
         run_stage(plan, STAGE_SHARD, &state);
         state.first_shard = false;
     }
+    add_neighbours(plan, bin);
     hs_restore_denormals(denormals);
 }
 
 enum { TOTAL_BLOCK = 16384 }; /* numbers added up by one thread at a time */
 
-/* Adds block `block` of all sums, seen as one row of numbers, over the bins. */
-static void add_bins(int block, void *context)
+/* Adds a block of the sums of the last two bins. */
+static void add_last(int block, void *context)
 {
     const run_request *request = context;
     const hs_plan *plan = request->plan;
-    const size_t element = plan->element;
-    const size_t from = (size_t)block * TOTAL_BLOCK * element;
-    const size_t until = from + TOTAL_BLOCK * element;
-    for (int32_t i = 0; i < plan->sums; i++) {
-        const size_t offset = plan->sum[i].offset, end = offset + plan->sum[i].count * element;
-        const size_t lo = from > offset ? from : offset, hi = until < end ? until : end;
-        for (int bin = 1; lo < hi && bin < plan->bins; bin++)
-            plan->batch->add((hi - lo) / element, (char *)plan->sum[i].into + (lo - offset),
-                             plan->bin_sums + (size_t)(bin - 1) * plan->sum_bytes + lo);
-    }
+    const size_t from = (size_t)block * TOTAL_BLOCK * plan->element;
+    int last = 1;
+    while (2 * last < plan->bins)
+        last *= 2;
+    add_bin(plan, 0, last, from, from + TOTAL_BLOCK * plan->element);
 }
 
 static void copy_outputs(hs_plan *plan, const run_state *state)
@@ -386,7 +440,7 @@ hs_status hs_plan_run(hs_plan *plan, const hs_run *run)
         hs_parallel_for(inside || plan->trace ? 1 : plan->threads, plan->bins, run_bin, &request);
         if (plan->bins > 1 && plan->sum_bytes) {
             const size_t block = (size_t)TOTAL_BLOCK * plan->element;
-            hs_parallel_for(plan->threads, (int)((plan->sum_bytes + block - 1) / block), add_bins,
+            hs_parallel_for(plan->threads, (int)((plan->sum_bytes + block - 1) / block), add_last,
                             &request);
         }
     }

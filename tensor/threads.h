@@ -12,7 +12,8 @@
 int hs_threads_default(void);
 
 /** Runs body(part, context) for part = 0 .. parts-1 on up to `threads` threads, and no more than there are cores;
- *  returns when all are done. Who gets which part is left to chance. Called from a body, it runs on that thread
+ *  returns when all are done. Each thread begins with a range of its own, the same in calls alike, and helps others
+ *  when it is done: who gets which part is not certain. Called from a body, it runs on that thread
  *  alone. Any number of threads may call it at once, and processes may fork. */
 void hs_parallel_for(int threads, int parts, void (*body)(int part, void *context), void *context);
 
