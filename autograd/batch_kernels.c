@@ -6,9 +6,18 @@
 #include <hastings/tensor/vector_math.h>
 
 /* Compensated summation (Kahan 1965): long sums of log densities are subtracted from each other,
- * and plain f32 sums over 10000 coordinates would leave an error of 0.1 in log alpha. The few rows of
- * a call are added up plainly first: their sum is short, and the compensation would take most of the
- * time. */
+ * and plain f32 sums over 10000 coordinates would leave an error of 0.1 in log alpha. */
+HS_INLINE void add_one(real *sum, real *error, vec v)
+{
+    const vec s = v_loadu(sum), y = v - v_loadu(error), t = s + y;
+    /* An infinite sum stays infinite; its error would be NaN. */
+    const vec e = (t - s) - y;
+    v_storeu(error, v_keep(e - e == 0, e));
+    v_storeu(sum, t);
+}
+
+/* The few rows of a call are added up plainly first: their sum is short, and the compensation would
+ * take most of the time. */
 static void add_compensated(size_t n, size_t rows, void *sum_, void *error_, const void *v_)
 {
     real *const sum = sum_, *const error = error_;
@@ -17,11 +26,57 @@ static void add_compensated(size_t n, size_t rows, void *sum_, void *error_, con
         vec some[2] = { v_loadu(v), { 0 } };
         for (size_t r = 1; r < rows; r++)
             some[r % 2] += v_loadu(v + r * n);
-        const vec s = v_loadu(sum + i), y = (some[0] + some[1]) - v_loadu(error + i), t = s + y;
-        /* An infinite sum stays infinite; its error would be NaN. */
-        const vec e = (t - s) - y;
-        v_storeu(error + i, v_keep(e - e == 0, e));
-        v_storeu(sum + i, t);
+        add_one(sum + i, error + i, some[0] + some[1]);
+    }
+}
+
+/* softplus(x) = max(x, 0) + log(1 + e), e = exp(-|x|). A sum of several takes one logarithm, that
+ * of the product of all 1 + e. It is kept as what it exceeds 1 by, so that it is accurate also where
+ * all e are tiny; and of a bounded number of factors, each at most 2, so that it does not overflow.
+ * With 64 instead of 16, samplers of the German credit data are 5 to 10 % faster. */
+enum { MOST_FACTORS = 64 };
+
+typedef struct {
+    vec above, product_minus_1;
+} softplus_sum;
+
+/* (1 + a) (1 + b) - 1 */
+HS_INLINE vec times_minus_1(vec a, vec b)
+{
+    return a + b * (1 + a);
+}
+
+HS_INLINE void softplus_take(softplus_sum *s, vec x)
+{
+    s->above += v_max(V_CONST(0), x);
+    s->product_minus_1 = times_minus_1(s->product_minus_1, v_exp_minus_abs(x));
+}
+
+/* The sum of `count` vectors at distances of `stride`. Even and odd ones go apart, so that the two
+ * chains of multiplications overlap. */
+HS_INLINE vec softplus_total(size_t count, size_t stride, const real *x)
+{
+    softplus_sum even = { { 0 }, { 0 } }, odd = even;
+    size_t k = 0;
+    for (; k + 2 <= count; k += 2) {
+        softplus_take(&even, v_loadu(x + k * stride));
+        softplus_take(&odd, v_loadu(x + (k + 1) * stride));
+    }
+    if (k < count)
+        softplus_take(&even, v_loadu(x + k * stride));
+    return (even.above + odd.above) +
+           v_log1p(times_minus_1(even.product_minus_1, odd.product_minus_1));
+}
+
+static void add_softplus(size_t n, size_t rows, size_t stride, void *sum_, void *error_,
+                         const void *v_)
+{
+    real *const sum = sum_, *const error = error_;
+    for (size_t r = 0; r < rows; r += MOST_FACTORS) {
+        const size_t some = rows - r < MOST_FACTORS ? rows - r : MOST_FACTORS;
+        const real *const v = (const real *)v_ + r * stride;
+        for (size_t i = 0; i < n; i += LANES)
+            add_one(sum + i, error + i, softplus_total(some, stride, v + i));
     }
 }
 
@@ -49,6 +104,21 @@ static double sum(size_t n, size_t rows, size_t stride, const void *v_)
             s[i / LANES % 4] += v_keep(v_first(n - i), v_loadu(v + i));
     }
     return (double)v_sum((s[0] + s[1]) + (s[2] + s[3]));
+}
+
+static double sum_softplus(size_t n, size_t rows, size_t stride, const void *v_)
+{
+    const size_t most = (size_t)MOST_FACTORS * LANES, whole = n / LANES * LANES;
+    double total = 0;
+    for (size_t r = 0; r < rows; r++) {
+        const real *const v = (const real *)v_ + r * stride;
+        for (size_t i = 0; i < whole; i += most)
+            total += (double)v_sum(
+                softplus_total((whole - i < most ? whole - i : most) / LANES, LANES, v + i));
+        if (whole < n)
+            total += (double)v_sum(v_keep(v_first(n - whole), v_softplus(v_loadu(v + whole))));
+    }
+    return total;
 }
 
 static void sum_lanes(size_t features, size_t lanes, const void *v_, size_t stride, void *out_,
@@ -195,8 +265,10 @@ static void put(void *v, size_t i, double value)
 extern const batch_kernels HS_KERNEL(batch);
 const batch_kernels HS_KERNEL(batch) = {
     .add_compensated = add_compensated,
+    .add_softplus = add_softplus,
     .add = add,
     .sum = sum,
+    .sum_softplus = sum_softplus,
     .sum_lanes = sum_lanes,
     .expand = expand,
     .expand_rows = expand_rows,

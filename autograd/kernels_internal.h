@@ -19,10 +19,15 @@ typedef struct {
     /* sum[i] += v[i] of each of `rows` rows of n numbers, with the rounding errors carried along in
      * error[i]; n a multiple of lanes. */
     void (*add_compensated)(size_t n, size_t rows, void *sum, void *error, const void *v);
+    /* Likewise of softplus(v[i]), of rows at distances of `stride`. */
+    void (*add_softplus)(size_t n, size_t rows, size_t stride, void *sum, void *error,
+                         const void *v);
     /* sum[i] += v[i] for any n. */
     void (*add)(size_t n, void *sum, const void *v);
     /* The sum of v[r * stride + i] for r < rows and i < n, for any n; readable up to whole vectors. */
     double (*sum)(size_t n, size_t rows, size_t stride, const void *v);
+    /* Likewise of softplus(v[r * stride + i]). */
+    double (*sum_softplus)(size_t n, size_t rows, size_t stride, const void *v);
     /* out[f] = (add ? out[f] : 0) + sum over l < lanes of v[f * stride + l], whose lanes are padded
      * to whole vectors with anything. */
     void (*sum_lanes)(size_t features, size_t lanes, const void *v, size_t stride, void *out,

@@ -130,12 +130,26 @@ static void extend_product(hs_plan *plan, int32_t product, int32_t from, int32_t
     plan->node[last].host = last;
 }
 
+/* A softplus that is only summed over features. The sum has a kernel for it, which takes fewer
+ * logarithms than the product would. */
+static bool is_summed_softplus(const hs_plan *plan, int32_t id)
+{
+    const plan_node *node = &plan->node[id];
+    if (node->op != OP_softplus || node->uses != 1 || node->output)
+        return false;
+    for (int32_t user = id + 1; user < plan->nodes; user++)
+        if (plan->node[user].op == OP_sum_to && plan->node[user].input[0] == id &&
+            !is_unused(&plan->node[user]))
+            return plan->node[user].extent == node->extent;
+    return false;
+}
+
 static void fuse_products(hs_plan *plan, product_tail *tail)
 {
     for (int32_t id = 0; id < plan->nodes; id++) {
         plan_node *node = &plan->node[id];
         if (is_unused(node) || node->stage != STAGE_SHARD || node->making != BY_STEP ||
-            op_table[node->op].kind != KIND_ELEMENTWISE)
+            op_table[node->op].kind != KIND_ELEMENTWISE || is_summed_softplus(plan, id))
             continue;
         for (int i = node->inputs - 1; i >= 0; i--) {
             const int32_t in = node->input[i];

@@ -194,6 +194,26 @@ static void set_tile(const hs_plan *plan, program *p, program_operand *operand, 
             operand[k].mode = OPERAND_ROWS;
 }
 
+/* Whether the sum at the end can take the last step, a softplus, into its kernel, which spares all
+ * of its logarithms but one for a tile. A stored value is summed where it is: its tiles need not fit
+ * into a block, and have as many rows as the kernel takes for a logarithm. */
+static bool sums_softplus(const hs_plan *plan, program *p, const maker *m,
+                          const program_operand *operand, int result)
+{
+    enum { ROWS_IN_PLACE = 64 };
+    if (result < 0 || result != m->steps - 1 || m->step[result].op != OP_softplus ||
+        p->inner_starts)
+        return false;
+    if (p->inner_summed)
+        return true;
+    if (p->dims[1] == 0)
+        return false;
+    if (m->steps == 1 && operand->mode == OPERAND_VECTOR && row_stride(p, operand) == p->inner &&
+        p->inner % plan->elementwise->lanes == 0)
+        p->tile = ROWS_IN_PLACE;
+    return p->tile > 1;
+}
+
 /* Copies what was collected into the plan. */
 static program *keep_program(maker *m, const plan_node *root, int result)
 {
@@ -233,6 +253,9 @@ static program *keep_program(maker *m, const plan_node *root, int result)
             operand[k].stride[kind][at] = nest->stride[k][d];
     }
     set_tile(plan, p, operand, m->operands);
+    p->sum_softplus = sums_softplus(plan, p, m, operand, result);
+    if (p->sum_softplus)
+        result = m->step[--m->steps].source[0];
     /* A sum needs its value in a vector. */
     if (result < 0 && operand[-1 - result].mode != OPERAND_VECTOR) {
         m->step[m->steps] = (program_step){ .op = OP_copy, .source = { result, 0, 0 } };
@@ -256,7 +279,8 @@ static program *keep_program(maker *m, const plan_node *root, int result)
 static bool is_lane_sum(const program *p)
 {
     return p->inner_summed && p->inner_lanes && !p->inner_starts && p->steps == 0 &&
-           p->dims[1] == 0 && p->dims[0] <= 1 && (p->dims[0] == 0 || p->out_stride[0] == 1);
+           !p->sum_softplus && p->dims[1] == 0 && p->dims[0] <= 1 &&
+           (p->dims[0] == 0 || p->out_stride[0] == 1);
 }
 
 program *program_make(hs_plan *plan, const plan_step *step, size_t features)

@@ -196,9 +196,12 @@ static void run_kept(runner *r, const size_t *kept, size_t rows, char *out, bool
         do {
             seek(r, kept, summed);
             tile = rows_at(p, 1, summed);
-            batch->add_compensated(padded, tile, r->sum, r->error,
-                                   p->tile > 1 ? run_tile(r, tile, NULL)
-                                               : run_block(r, first, n, NULL));
+            const char *result = p->tile > 1 ? run_tile(r, tile, NULL) + first * element
+                                             : run_block(r, first, n, NULL);
+            if (p->sum_softplus)
+                batch->add_softplus(padded, tile, p->inner, r->sum, r->error, result);
+            else
+                batch->add_compensated(padded, tile, r->sum, r->error, result);
         } while (next_index(p, 1, tile, summed));
         if (add)
             batch->add(n, to, r->sum);
@@ -214,6 +217,8 @@ static void run_summed(runner *r, const size_t *kept, size_t rows, char *out, si
     const program *p = r->p;
     const hs_plan *plan = r->plan;
     const batch_kernels *batch = plan->batch;
+    double (*const sum)(size_t, size_t, size_t, const void *) =
+        p->sum_softplus ? batch->sum_softplus : batch->sum;
     const size_t block = BLOCK_BYTES / plan->element;
     size_t summed[LOOP_DIMS] = { 0 };
     if (p->tile > 1 && !p->dims[1]) {
@@ -221,7 +226,7 @@ static void run_summed(runner *r, const size_t *kept, size_t rows, char *out, si
         const char *result = run_tile(r, rows, NULL);
         const size_t row_out = p->out_stride[p->dims[0] - 1];
         for (size_t row = 0; row < rows; row++) {
-            const double total = batch->sum(length, 1, 0, result + row * p->inner * plan->element);
+            const double total = sum(length, 1, 0, result + row * p->inner * plan->element);
             batch->put(out, row * row_out, total + (add ? batch->get(out, row * row_out) : 0));
         }
         return;
@@ -232,13 +237,13 @@ static void run_summed(runner *r, const size_t *kept, size_t rows, char *out, si
         seek(r, kept, summed);
         tile = rows_at(p, 1, summed);
         if (p->tile > 1) {
-            total += batch->sum(length, tile, p->inner, run_tile(r, tile, NULL));
+            total += sum(length, tile, p->inner, run_tile(r, tile, NULL));
             continue;
         }
         for (size_t first = 0; first < length; first += block) {
             const size_t left = p->inner - first, n = left < block ? left : block;
             const char *result = run_block(r, first, n, NULL);
-            total += batch->sum(length - first < n ? length - first : n, 1, 0, result);
+            total += sum(length - first < n ? length - first : n, 1, 0, result);
         }
     } while (next_index(p, 1, tile, summed));
     batch->put(out, 0, total);

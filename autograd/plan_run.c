@@ -89,7 +89,8 @@ static double guess_seconds(const hs_plan *plan)
         const plan_node *node = &plan->node[step->node];
         const plan_node *space = node->sums_batch ? &plan->node[node->input[0]] : node;
         const double rows = (double)batch_count(plan, space->extent);
-        const double passes = step->program ? step->program->steps + 1 : 1;
+        const program *p = step->program;
+        const double passes = p ? p->steps + p->sum_softplus + 1 : 1;
         seconds += 5e-8 * (double)plan->shards + 1e-11 * step->flops * rows +
                    (step->flops > 0 ? 0 : 3e-10 * passes * (double)space->count * rows);
     }

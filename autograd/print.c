@@ -136,6 +136,7 @@ static void step_text(const hs_plan *plan, const plan_step *step, char *text, si
     }
     int used = snprintf(text, size, "%s", step->what);
     const product_tail *t = &step->tail;
+    const program *p = step->program;
     if (node->product >= 0) {
         used += snprintf(text + used, size - (size_t)used, "%s%s%s", t->bias >= 0 ? "+bias" : "",
                          t->add >= 0 ? "+add" : "", t->gate >= 0 ? "+gate" : "");
@@ -143,10 +144,10 @@ static void step_text(const hs_plan *plan, const plan_step *step, char *text, si
             used += snprintf(text + used, size - (size_t)used, "+sum_to");
         if (t->act != HS_ACT_NONE)
             snprintf(text + used, size - (size_t)used, "+%s", op_table[node->op].name);
-    } else if (step->program && step->program->steps > (node->op == OP_sum_to ? 0 : 1)) {
-        for (int i = 0; i < step->program->steps && (size_t)used + 12 < size; i++)
+    } else if (p && p->steps + p->sum_softplus > (node->op == OP_sum_to ? 0 : 1)) {
+        for (int i = 0; i < p->steps + p->sum_softplus && (size_t)used + 12 < size; i++)
             used += snprintf(text + used, size - (size_t)used, "%s%s", i ? " " : ": ",
-                             op_table[step->program->step[i].op].name);
+                             op_table[i < p->steps ? p->step[i].op : OP_softplus].name);
     }
 }
 
