@@ -1,14 +1,29 @@
+#define _DEFAULT_SOURCE /* madvise() */
 #include <hastings/tensor/memory.h>
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <hastings/tensor/shape.h>
 
+/* Large blocks ask for large pages: the system hands out each page when it is first written, which would take a quarter
+ * of German Credit's first gradient step, and afterwards fewer addresses miss the tables. */
 static void *default_allocate(size_t bytes, void *context)
 {
     (void)context;
+#ifdef MADV_HUGEPAGE
+    const size_t page = (size_t)2 << 20;
+    const size_t large = (bytes + page / 4) / page * page; /* a page that is nearly full is worth it */
+    void *block = NULL;
+    if (large && posix_memalign(&block, page, bytes > large ? bytes : large) == 0) {
+        (void)madvise(block, large, MADV_HUGEPAGE); /* a wish */
+        return block;
+    }
+#endif
     return aligned_alloc(HS_ALIGN, bytes);
 }
 
