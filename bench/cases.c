@@ -423,7 +423,12 @@ void chains_run(void *context)
     chains *c = context;
     if (!sampler_step(&c->sampler, 1, c->step++))
         complain(&c->problem, "a transition failed");
-    c->accepted += sampler_value(&c->sampler, c->sampler.alpha, 0);
+    const void *alpha = hs_plan_get(c->sampler.plan, c->sampler.alpha);
+    const bool narrow = hs_session_dtype(c->problem.session) == HS_F32;
+    double sum = 0;
+    for (size_t i = 0; i < c->sampler.chains; i++)
+        sum += narrow ? (double)((const float *)alpha)[i] : ((const double *)alpha)[i];
+    c->accepted += sum / (double)c->sampler.chains;
 }
 
 void chains_close(chains *c)

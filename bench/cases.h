@@ -61,7 +61,7 @@ typedef struct {
     problem problem;
     sampler sampler;
     uint64_t step;
-    double accepted; /* sum of acceptance probabilities of the first chain */
+    double accepted; /* sum over transitions of the chains' mean acceptance probability */
 } chains;
 
 /* kind: random-walk, mala, hmc (10 leapfrog steps), multi-scheme. */
@@ -73,5 +73,9 @@ void chains_close(chains *c);
 /* Writes a case with a loss and a gradient at given inputs into a folder, for peers to compare with: see
  * peers/steps.py. False after a message. */
 bool problem_dump(const bench_case *is, const char *objective, hs_dtype dtype, const char *folder);
+
+/* Writes what peers need to run the same chains into a folder that is there: the target, points to start from, and
+ * the parameters if the proposal has networks. False after a message. */
+bool chains_dump(const chains *c, const char *kind, const char *folder);
 
 #endif

@@ -1,4 +1,4 @@
-/* A case with a loss and a gradient at given inputs, as files. */
+/* A case with a loss and a gradient at given inputs, or what chains run on, as files. */
 #include "cases.h"
 
 #include <errno.h>
@@ -58,13 +58,24 @@ static bool write_params(const char *folder, const char *name, hs_params *ps, bo
     return ok;
 }
 
-static bool write_facts(const char *folder, const problem *p, const char *objective, hs_dtype dtype,
-                        double loss)
+/* Data, labels and points to start from, if the target is of data. */
+static bool write_data(const char *folder, const problem *p)
 {
-    const bench_case *c = p->is;
+    const hs_dataset *data = p->data;
+    const size_t own = hs_target_dim(p->plain);
+    return !data ||
+           (write_npy(folder, "data", "f8", (size_t[]){ data->rows, data->columns }, 2, data->x) &&
+            write_npy(folder, "labels", "f8", &data->rows, 1, data->y) &&
+            write_npy(folder, "points", "f8", (size_t[]){ p->n_points, own }, 2, p->points));
+}
+
+/* What it is, with the proposal's parameters unless `ps` is NULL; `objective` is NULL if there is no loss. */
+static bool write_facts(const char *folder, const bench_case *c, const char *kind,
+                        const hs_target *target, hs_params *ps, const char *objective,
+                        hs_dtype dtype, double loss)
+{
     json_t *parameters = json_array();
-    hs_params *ps = hs_proposal_params(p->proposal);
-    for (size_t i = 0; i < hs_params_count(ps); i++) {
+    for (size_t i = 0; ps && i < hs_params_count(ps); i++) {
         const hs_shape shape = hs_param_shape(hs_params_at(ps, i));
         json_t *sides = json_array();
         for (int k = 0; k < shape.rank; k++)
@@ -74,15 +85,15 @@ static bool write_facts(const char *folder, const problem *p, const char *object
             json_pack("{s:s, s:o}", "name", hs_param_name(hs_params_at(ps, i)), "shape", sides));
     }
     json_t *facts = json_pack(
-        "{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:o, s:f}",
-        "case", c->name, "kind", c->kind, "target", c->target, "objective", objective, "dtype",
+        "{s:s, s:s, s:s, s:s?, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:o, s:f}",
+        "case", c->name, "kind", kind, "target", c->target, "objective", objective, "dtype",
         hs_dtype_name(dtype), "starts", (json_int_t)c->starts, "proposals",
-        (json_int_t)c->proposals, "dim", (json_int_t)hs_target_dim(p->target), "original_dim",
-        (json_int_t)hs_target_original_dim(p->target), "couplings", (json_int_t)c->couplings,
+        (json_int_t)c->proposals, "dim", (json_int_t)hs_target_dim(target), "original_dim",
+        (json_int_t)hs_target_original_dim(target), "couplings", (json_int_t)c->couplings,
         "width", (json_int_t)c->width, "depth", (json_int_t)c->depth, "coupling_width",
         (json_int_t)(c->coupling_width ? c->coupling_width : c->width), "coupling_depth",
         (json_int_t)(c->coupling_depth ? c->coupling_depth : c->depth), "components",
-        strcmp(c->kind, "mixture") == 0 ? 4 : 0, "parameters", parameters, "loss", loss);
+        strcmp(kind, "mixture") == 0 ? 4 : 0, "parameters", parameters, "loss", loss);
     char path[4200];
     snprintf(path, sizeof path, "%s/case.json", folder);
     const bool ok =
@@ -170,19 +181,26 @@ bool problem_dump(const bench_case *c, const char *objective, hs_dtype dtype, co
     if (!ok)
         fprintf(stderr, "%s: %s\n", c->name, hs_tape_error(tape));
     const char *type = dtype == HS_F32 ? "f4" : "f8";
-    ok = ok && write_facts(folder, &p, objective, dtype, hs_plan_scalar(plan, loss)) &&
+    ok = ok &&
+         write_facts(folder, c, c->kind, p.target, ps, objective, dtype,
+                     hs_plan_scalar(plan, loss)) &&
          write_params(folder, "theta", ps, false) && write_params(folder, "gradient", ps, true) &&
          write_npy(folder, "x", type, (size_t[]){ c->starts, d }, 2, x) &&
-         write_npy(folder, "n", type, (size_t[]){ c->starts, c->proposals, normals }, 3, n);
-    if (p.data)
-        ok = ok &&
-             write_npy(folder, "data", "f8", (size_t[]){ p.data->rows, p.data->columns }, 2,
-                       p.data->x) &&
-             write_npy(folder, "labels", "f8", &p.data->rows, 1, p.data->y) &&
-             write_npy(folder, "points", "f8", (size_t[]){ p.n_points, own }, 2, p.points);
+         write_npy(folder, "n", type, (size_t[]){ c->starts, c->proposals, normals }, 3, n) &&
+         write_data(folder, &p);
     hs_plan_free(plan);
     hs_tape_free(tape);
     hs_free(x), hs_free(n);
     problem_close(&p);
     return ok;
+}
+
+bool chains_dump(const chains *c, const char *kind, const char *folder)
+{
+    const problem *p = &c->problem;
+    const bool trained = strcmp(kind, "multi-scheme") == 0; /* the others have no parameters but a step */
+    hs_params *ps = trained ? hs_proposal_params(p->proposal) : NULL;
+    return write_facts(folder, p->is, kind, trained ? p->target : p->plain, ps, NULL,
+                       hs_session_dtype(p->session), 0) &&
+           (!trained || write_params(folder, "theta", ps, false)) && write_data(folder, p);
 }
