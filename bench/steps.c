@@ -282,30 +282,37 @@ static json_t *measure_chains(const settings *set, contenders *all, const bench_
 {
     static double ours[WAYS][MAX_ROUNDS], theirs[PEERS][WAYS][MAX_ROUNDS], peak[WAYS][MAX_ROUNDS];
     static double exponentials[WAYS][MAX_ROUNDS];
+    double accepted[PEERS][WAYS]; /* of all rounds */
     chains mine[WAYS];
     bool ok = true, answered[PEERS][WAYS] = { { false } };
     for (int way = 0; way < WAYS; way++) {
         mine[way] = (chains){ 0 };
         ok = ok && chains_open(&mine[way], c, kind, count, HS_F32, set->threads[way]);
     }
-    const bool peers = strcmp(kind, "multi-scheme") != 0 && c->data &&
-                       problem_dump(c, "ab-initio", HS_F32, set->folder);
+    bool peers = false;
+    for (int p = 0; p < PEERS; p++)
+        peers = peers || all->process[p][0].to;
+    peers = ok && peers && chains_dump(&mine[0], kind, set->folder);
     for (int r = 0; ok && r < set->rounds; r++)
         for (int way = 0; way < WAYS; way++) {
             ours[way][r] = (double)count / time_call(chains_run, &mine[way], set->seconds);
             peak[way][r] = machine_peak(HS_F32, set->threads[way]);
             exponentials[way][r] = machine_exponentials(set->threads[way]);
             for (int p = 0; p < PEERS && peers; p++)
-                if (all->process[p][way].to) {
+                if (all->process[p][way].to && !(set->threads[1] == 1 && way)) {
                     char line[160];
-                    snprintf(line, sizeof line, "sample %s %zu f32 %g %s", kind, count,
-                             set->seconds, set->folder);
-                    theirs[p][way][r] = (double)NAN;
+                    double answer[2] = { (double)NAN, (double)NAN };
+                    snprintf(line, sizeof line, "sample %zu f32 %g %s", count, set->seconds,
+                             set->folder);
                     answered[p][way] =
-                        ask(&all->process[p][way], peer_names[p], &theirs[p][way][r], 1, line) > 0;
+                        ask(&all->process[p][way], peer_names[p], answer, 2, line) == 2;
+                    theirs[p][way][r] = answer[0];
+                    accepted[p][way] = answer[1];
                 }
         }
-    json_t *rates = json_object(), *peaks = json_object(), *exps = json_object();
+    const double acceptance = mine[0].accepted / (double)mine[0].step;
+    json_t *rates = json_object(), *peaks = json_object(), *exps = json_object(),
+           *acceptances = json_object();
     for (int way = 0; ok && way < WAYS; way++) {
         char key[32];
         snprintf(key, sizeof key, "hastings %s", threads_key(set, way));
@@ -316,19 +323,23 @@ static json_t *measure_chains(const settings *set, contenders *all, const bench_
             if (answered[p][way]) {
                 snprintf(key, sizeof key, "%s %s", peer_names[p], threads_key(set, way));
                 json_object_set_new(rates, key, median_of(theirs[p][way], set->rounds));
+                json_object_set_new(acceptances, key, number(accepted[p][way]));
+                if (!(fabs(accepted[p][way] - acceptance) <= 0.1)) /* or one is no number */
+                    fprintf(stderr, "%s accepts %.3g of %s, %s, %zu chains, and we %.3g\n", key,
+                            accepted[p][way], c->name, kind, count, acceptance);
             }
     }
-    const double acceptance = mine[0].accepted / (double)mine[0].step;
     const double flops = ok ? hs_plan_describe(mine[0].sampler.plan).flops / (double)count : 0;
     const size_t rows = ok && mine[0].problem.data ? mine[0].problem.data->rows : 0;
     /* One for each row of the data in each evaluation of the posterior, which is one of its score as well. */
     const size_t exps_each = rows * (strcmp(kind, "hmc") == 0 ? HMC_LEAPFROGS : 1);
     for (int way = 0; way < WAYS; way++)
         chains_close(&mine[way]);
-    return json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:f, s:I}", "case", c->name, "title",
-                     c->title, "kind", kind, "chains", (json_int_t)count, "per_second", rates,
-                     "acceptance", number(acceptance), "peak_gflops", peaks, "giga_exponentials",
-                     exps, "flops", flops, "exponentials", (json_int_t)exps_each);
+    return json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:f, s:I}", "case", c->name,
+                     "title", c->title, "kind", kind, "chains", (json_int_t)count, "per_second",
+                     rates, "acceptance", number(acceptance), "peer_acceptance", acceptances,
+                     "peak_gflops", peaks, "giga_exponentials", exps, "flops", flops,
+                     "exponentials", (json_int_t)exps_each);
 }
 
 static void measure_sampling(const settings *set, contenders *all, json_t *list)

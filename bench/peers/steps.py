@@ -3,7 +3,8 @@
 A case is a folder written by `bench_steps --dump`: case.json says what it is, theta.npy and
 gradient.npy hold all parameters and the gradient of the loss in the order of its "parameters",
 x.npy and n.npy the start points and the noise this loss is of, and for regressions data.npy,
-labels.npy and points.npy, from which start points are picked. See serve() for the protocol.
+labels.npy and points.npy, from which start points are picked. What chains are run on has no objective and only
+case.json, data.npy, labels.npy, points.npy and, if the proposal has networks, theta.npy. See serve() for the protocol.
 """
 import json
 import math
@@ -60,14 +61,15 @@ class Case:
         odd, even = np.arange(1, d, 2), np.arange(0, d, 2)
         self.order = (np.concatenate([odd[odd >= own], odd[odd < own], even]) if flow else np.arange(d))
         self.first = int((odd >= own).sum()) if flow else 0  # where the original coordinates begin
-        walk = self.kind in ("random-walk", "mala")
+        walk = self.kind in ("random-walk", "mala", "hmc")
         self.axis = -1 if walk else 0  # of coordinates
-        self.x = self.load("x")[:, self.order]
-        self.n = self.load("n")[:, :, self.order]
-        if walk:
-            self.x = self.x[:, None]
-        else:
-            self.x, self.n = np.ascontiguousarray(self.x.T), np.ascontiguousarray(np.moveaxis(self.n, 2, 0))
+        if self.objective:
+            self.x = self.load("x")[:, self.order]
+            self.n = self.load("n")[:, :, self.order]
+            if walk:
+                self.x = self.x[:, None]
+            else:
+                self.x, self.n = np.ascontiguousarray(self.x.T), np.ascontiguousarray(np.moveaxis(self.n, 2, 0))
         self.against = self.points = None
         if self.target == "logistic":
             mine = self.order[self.first:self.first + own]
@@ -119,7 +121,6 @@ class Case:
         if any(not np.isfinite(g).all() for g in gradients.values()):
             worst = math.inf
         return abs(float(loss) - self.loss) / max(abs(self.loss), 1e-300), worst / max(largest, 1e-300)
-
 
     def bound(self):
         """Differences up to which a variant is right.
@@ -224,10 +225,20 @@ def own(case):
     return slice(case.first, case.first + case.original_dim)
 
 
+def scheme(ops, case, p, x):
+    """What the networks say at points: mu_l, log sigma_l, mu_d, log sigma_d."""
+    return *pair(ops, p, "l", flow_inverse(ops, case, p, x)), *pair(ops, p, "d", x)
+
+
 def multi_scheme(ops, case, p, x, n):
+    y, log_g, log_r, _ = scheme_move(ops, case, p, x, n, scheme(ops, case, p, x))
+    return x[:, :, None], y, log_g, log_r, None
+
+
+def scheme_move(ops, case, p, x, n, at_x):
+    """From what the networks say at x: y, log g(y|x), log g(x|y), and what they say at y."""
     d, M, N = n.shape
-    mu_l, log_l = pair(ops, p, "l", flow_inverse(ops, case, p, x))
-    mu_d, log_d = pair(ops, p, "d", x)
+    mu_l, log_l, mu_d, log_d = at_x
     z = mu_l[:, :, None] + ops.exp(log_l)[:, :, None] * n
     t = flow_forward(ops, case, p, z.reshape(d, M * N)).reshape(d, M, N)
     y = mu_d[:, :, None] + ops.exp(log_d)[:, :, None] * t
@@ -241,7 +252,7 @@ def multi_scheme(ops, case, p, x, n):
     back_mu_l, back_log_l = pair(ops, p, "l", both[:, :M * N])
     m = (both[:, M * N:] - back_mu_l) * ops.exp(-back_log_l)
     log_r = -0.5 * (m * m).sum(0) - (back_log_l + back_log_d).sum(0) - constant
-    return x[:, :, None], y, log_g, log_r.reshape(M, N), None
+    return y, log_g, log_r.reshape(M, N), (back_mu_l, back_log_l, back_mu_d, back_log_d)
 
 
 def step_size(ops, p, n):
@@ -330,39 +341,109 @@ def adapted(ops, b, alpha):
     return ops.clip(b * (1 + 0.02 * (alpha - 0.6)), 1e-4, 1e4)
 
 
-def sampler_step(algorithm, dim):
-    """Smaller where data are made up, in hundreds of dimensions."""
-    return {"random-walk": 0.06, "mala": 0.09, "hmc": 0.10}[algorithm] * (1 if dim < 100 else 0.1)
-
+# ---- Chains ------------------------------------------------------------------------------------
+# Chains of walks are rows, those of the multi-scheme proposal columns, as above. A state is x and what is remembered
+# of it: log pi, and the score or what the networks say there.
 
 LEAPFROGS = 10
 
 
-def transition(ops, algorithm, density, density_score, score, step, state, normals, log_uniforms):
-    """One Metropolis-Hastings transition of all chains; state: x, log pi, score (not for the walk)."""
-    x, log_pi, *g = state
-    if algorithm == "random-walk":
-        y = x + step * normals
-        new = (y, density(y))
-        ratio = new[1] - log_pi
-    elif algorithm == "mala":
-        tau = 0.5 * step * step
-        y = x + tau * g[0] + step * normals
-        new = (y, *density_score(y))
-        m = (x - y - tau * new[2]) / step
-        ratio = new[1] - log_pi + 0.5 * ((normals * normals).sum(1) - (m * m).sum(1))
-    else:
-        y, momentum = x, normals + 0.5 * step * g[0]
-        for i in range(LEAPFROGS):
-            y = y + step * momentum
-            if i + 1 < LEAPFROGS:
-                momentum = momentum + step * score(y)
-        new = (y, *density_score(y))
-        momentum = momentum + 0.5 * step * new[2]
-        ratio = new[1] - log_pi + 0.5 * ((normals * normals).sum(1) - (momentum * momentum).sum(1))
-    accept = log_uniforms < ratio
-    chosen = [ops.where(accept if a.ndim == 1 else accept[:, None], a, b) for a, b in zip(new, state)]
-    return tuple(chosen), accept
+def sampler_step(case):
+    """Smaller where data are made up, in hundreds of dimensions."""
+    return {"random-walk": 0.06, "mala": 0.09, "hmc": 0.10}[case.kind] * (1 if case.dim < 100 else 0.1)
+
+
+def noise_shape(case, chains):
+    """Of the normal numbers of a transition; auxiliary coordinates, drawn anew in each, come last."""
+    return (chains, case.dim) if case.axis else (2 * case.dim - case.original_dim, chains)
+
+
+def transitions_a_call(case, chains, most):
+    """As many as take some milliseconds, but not more than so many."""
+    numbers = case.against.size * (2 * LEAPFROGS if case.kind == "hmc" else 2)
+    numbers += 2 * sum(math.prod(parameter["shape"]) for parameter in case.parameters)
+    return max(1, min(most, int(1e8 / numbers / chains)))
+
+
+def chains_of(ops, case, t, p):
+    """How to start chains at points, and one Metropolis-Hastings transition of all of them.
+
+    start: points [chains, d] -> state; move: state, normals, log_uniforms -> state, accepted. t holds the data A,
+    "against", and A', "transposed", of which ops.margins (x A') and ops.pull (u A) use the faster; p the parameters.
+    """
+    if case.axis == 0:
+        return scheme_chains(ops, case, t, p)
+    step, tau = sampler_step(case), 0.5 * sampler_step(case) ** 2
+
+    def density(x):
+        return -ops.softplus(ops.margins(t, x)).sum(1) - 0.005 * (x * x).sum(1)
+
+    def density_score(x):
+        u = ops.margins(t, x)
+        return -ops.softplus(u).sum(1) - 0.005 * (x * x).sum(1), -ops.pull(t, ops.sigmoid(u)) - 0.01 * x
+
+    def score(x):
+        return -ops.pull(t, ops.sigmoid(ops.margins(t, x))) - 0.01 * x
+
+    def start(x):
+        return (x, density(x)) if case.kind == "random-walk" else (x, *density_score(x))
+
+    def move(state, normals, log_uniforms):
+        x, log_pi, *g = state
+        if case.kind == "random-walk":
+            y = x + step * normals
+            new = (y, density(y))
+            ratio = new[1] - log_pi
+        elif case.kind == "mala":
+            y = x + tau * g[0] + step * normals
+            new = (y, *density_score(y))
+            m = (x - y - tau * new[2]) / step
+            ratio = new[1] - log_pi + 0.5 * ((normals * normals).sum(1) - (m * m).sum(1))
+        else:
+            y, momentum = x, normals + 0.5 * step * g[0]
+            for i in range(LEAPFROGS):
+                y = y + step * momentum
+                if i + 1 < LEAPFROGS:
+                    momentum = momentum + step * score(y)
+            new = (y, *density_score(y))
+            momentum = momentum + 0.5 * step * new[2]
+            ratio = new[1] - log_pi + 0.5 * ((normals * normals).sum(1) - (momentum * momentum).sum(1))
+        accept = log_uniforms < ratio
+        chosen = [ops.where(accept if a.ndim == 1 else accept[:, None], a, b) for a, b in zip(new, state)]
+        return tuple(chosen), accept
+
+    return start, move
+
+
+def scheme_chains(ops, case, t, p):
+    """Of the multi-scheme proposal. With auxiliary coordinates, the networks see another point in each transition."""
+    augmented, first = case.dim > case.original_dim, case.first
+
+    def density(x):
+        return -ops.misfit(t["against"], x) - 0.005 * (x * x).sum(0)
+
+    def start(x):
+        x = x.T
+        return (x, density(x)) if augmented else (x, density(x), *scheme(ops, case, p, x))
+
+    def move(state, normals, log_uniforms):
+        x, log_pi, *at_x = state
+        n = normals[:case.dim]
+        if augmented:
+            auxiliary = normals[case.dim:]
+            x = ops.concat([auxiliary[:first], x, auxiliary[first:]], 0)
+            at_x = scheme(ops, case, p, x)
+        y, log_g, log_r, at_y = scheme_move(ops, case, p, x, n[:, :, None], at_x)
+        y = y[:, :, 0]
+        b = y[own(case)]
+        new = (b, density(b), *at_y)
+        ratio = new[1] - log_pi + (log_r - log_g)[:, 0]
+        if augmented:
+            ratio = ratio + 0.5 * ((auxiliary * auxiliary).sum(0) - ((y * y).sum(0) - (b * b).sum(0)))
+        accept = log_uniforms < ratio
+        return tuple(ops.where(accept, a, b) for a, b in zip(new, state)), accept
+
+    return start, move
 
 
 # ---- Timing ------------------------------------------------------------------------------------
@@ -413,10 +494,32 @@ def fastest(case, candidates):
     return best[2:]
 
 
+def fastest_chains(case, candidates):
+    """Builds and times ways to run chains; the fastest. run() makes `count` transitions, acceptance() is of all."""
+    best = None
+    for name, build in candidates:
+        try:
+            start = time.perf_counter()
+            variant = build()
+            variant.run()
+            built = time.perf_counter() - start
+            seconds = median_seconds(variant.run, 0.2, least=1) / variant.count
+        except Exception as error:
+            log(f"{case.case} {case.kind}: {name} does not work: {(str(error) or repr(error)).splitlines()[0]}")
+            continue
+        log(f"{case.case} {case.kind}: {name}: {1 / seconds:.1f} transitions/s, built in {built:.1f} s")
+        if best is None or seconds < best[0]:
+            best = seconds, variant
+        del variant
+    if best is None:
+        raise RuntimeError("no variant works")
+    return best[1]
+
+
 # ---- Protocol ----------------------------------------------------------------------------------
 
 
-def serve(version, candidates, first, sample, release):
+def serve(version, candidates, first, chain_candidates, release):
     """Answers commands of the bench, a line each.
 
     open FOLDER [# NAME]
@@ -424,8 +527,9 @@ def serve(version, candidates, first, sample, release):
                     "loss_difference gradient_difference # name"
     run SECONDS     median seconds of a gradient step: draws, loss, gradient, Adam
     plain SECONDS   the same of the fastest way that does not use the library's compiler
-    sample ALGORITHM CHAINS DTYPE SECONDS FOLDER
-                    of random-walk, mala, hmc on the posterior: "proposals_per_second acceptance"
+    sample CHAINS DTYPE SECONDS FOLDER
+                    chains of the folder's kind on its posterior: "proposals_per_second acceptance"; what was built
+                    for them is kept until chains of another kind or folder are asked for
     quit            ends it
     With --first FOLDER instead of commands: one gradient step, and its loss is printed.
     """
@@ -433,14 +537,14 @@ def serve(version, candidates, first, sample, release):
         print(f"{float(first(Case(sys.argv[3]))):.9g}", flush=True)
         return
     print("ready", version, flush=True)
-    chosen = plain = None
+    chosen = plain = chains = chains_are = None
     for line in sys.stdin:
         command, *rest = line.split(maxsplit=1) or [""]
         try:
             if command == "quit":
                 break
             elif command == "open":
-                chosen = plain = None  # before the next is built: there may be gigabytes of parameters
+                chosen = plain = chains = chains_are = None  # first: there may be gigabytes of parameters
                 release()
                 folder, _, wanted = rest[0].partition("#")
                 case = Case(folder.strip())
@@ -455,10 +559,15 @@ def serve(version, candidates, first, sample, release):
                     plain = fastest(case, simple)[1]
                 answer = f"{median_seconds(plain.run, float(rest[0])) / plain.count:.9g}"
             elif command == "sample":
-                algorithm, chains, dtype, seconds, folder = rest[0].split(maxsplit=4)
-                case = Case(folder.strip(), dtype)
-                rate, acceptance = sample(case, algorithm, int(chains), float(seconds))
-                answer = f"{rate:.6g} {acceptance:.4g}"
+                count, dtype, seconds, folder = rest[0].strip().split(maxsplit=3)
+                wanted = count, dtype, folder, os.stat(os.path.join(folder, "case.json")).st_mtime_ns
+                if chains_are != wanted:
+                    chosen = plain = chains = None
+                    release()
+                    case = Case(folder, dtype)
+                    chains, chains_are = fastest_chains(case, chain_candidates(case, int(count))), wanted
+                rate = int(count) * chains.count / median_seconds(chains.run, float(seconds))
+                answer = f"{rate:.6g} {chains.acceptance():.4g}"
             else:
                 answer = f"failed there is no command \"{command}\""
         except Exception as error:

@@ -84,7 +84,9 @@ OPS = SimpleNamespace(
     relu=jax.nn.relu, logsumexp=jax.nn.logsumexp, log_softmax=jax.nn.log_softmax, stop=lax.stop_gradient,
     clip=jnp.clip, twice=lambda h: jnp.broadcast_to(h, (2,) + h.shape), negative_part=lambda r: jnp.minimum(r, 0),
     affine=affine, affine_pair=lambda w, h, b: w @ h + b, misfit=misfit,
-    spread=lambda step, n: step)
+    softplus=softplus, sigmoid=jax.nn.sigmoid, spread=lambda step, n: step,
+    # Of one row: as fast as the memory. Written in other ways, XLA takes more than twice as long.
+    margins=lambda t, x: x @ t["against"].T, pull=lambda t, u: (t["transposed"] @ u.T).T)
 
 
 def arrays(case):
@@ -209,52 +211,46 @@ def release():
 # ---- Sampling ----------------------------------------------------------------------------------
 
 
-def sample(case, algorithm, chains, seconds):
-    """Transitions in a compiled loop of a thousand or so."""
-    jax.config.update("jax_enable_x64", case.double)
-    t, d, dtype = arrays(case), case.original_dim, case.np_dtype
-    step, batch = steps.sampler_step(algorithm, d), max(10, 1000 // chains)
+class Chains:
+    """Transitions in a compiled loop of up to a thousand."""
 
-    def sampler(against, state, key):
-        def density(x):
-            return -softplus(x @ against.T).sum(1) - 0.005 * (x * x).sum(1)
+    def __init__(self, case, chains, stacked):
+        jax.config.update("jax_enable_x64", case.double)
+        t, dtype = {**arrays(case), "transposed": jnp.asarray(case.against.T.copy())}, case.np_dtype
+        p = {name: jnp.asarray(a) for name, a in case.theta(stacked).items()} if case.parameters else {}
+        count = self.count = steps.transitions_a_call(case, chains, 1000)
 
-        def density_score(x):
-            u = x @ against.T
-            return -softplus(u).sum(1) - 0.005 * (x * x).sum(1), -jax.nn.sigmoid(u) @ against - 0.01 * x
+        def several(t, p, state, key):
+            _, move = steps.chains_of(OPS, case, t, p)
 
-        def score(x):
-            return -jax.nn.sigmoid(x @ against.T) @ against - 0.01 * x
+            def one(carry, _):
+                state, accepted, key = carry
+                key, kn, ku = jax.random.split(key, 3)
+                normals = jax.random.normal(kn, steps.noise_shape(case, chains), dtype)
+                log_uniforms = jnp.log(jax.random.uniform(ku, (chains,), dtype))
+                state, accept = move(state, normals, log_uniforms)
+                return (state, accepted + accept, key), None
 
-        def one(carry, _):
-            state, accepted, key = carry
-            key, kn, ku = jax.random.split(key, 3)
-            normals = jax.random.normal(kn, (chains, d), dtype)
-            uniforms = jnp.log(jax.random.uniform(ku, (chains,), dtype))
-            state, accept = steps.transition(OPS, algorithm, density, density_score, score, step, state, normals,
-                                             uniforms)
-            return (state, accepted + accept, key), None
+            carry = state, jnp.zeros(chains, dtype), key
+            (state, accepted, key), _ = lax.scan(one, carry, length=count) if count > 1 else one(carry, None)
+            return state, accepted.mean() / count, key
 
-        if len(state) == 1:
-            x = state[0]
-            state = (x, density(x)) if algorithm == "random-walk" else (x, *density_score(x))
-        (state, accepted, key), _ = lax.scan(one, (state, jnp.zeros(chains, dtype), key), length=batch)
-        return state, accepted.mean() / batch, key
+        x = t["points"][jnp.arange(chains) % t["points"].shape[0]]
+        start, _ = steps.chains_of(OPS, case, t, p)
+        self.state, self.key = start(x), jax.random.key(0)
+        self.several, self.given, self.rates = jax.jit(several), (t, p), []
 
-    sampler = jax.jit(sampler)
-    x = t["points"][jnp.arange(chains) % t["points"].shape[0]]
-    now = [(x,), 0, jax.random.key(0)]
-    rates = []
+    def run(self):
+        self.state, rate, self.key = jax.block_until_ready(self.several(*self.given, self.state, self.key))
+        self.rates.append(float(rate))
 
-    def run():
-        now[:] = jax.block_until_ready(sampler(t["against"], now[0], now[2]))
-        rates.append(float(now[1]))
+    def acceptance(self):
+        return sum(self.rates) / len(self.rates)
 
-    for _ in range(3):
-        run()
-    time = steps.median_seconds(run, seconds) / batch
-    return chains / time, sum(rates) / len(rates)
+
+def chain_candidates(case, chains):
+    return [("jit", lambda: Chains(case, chains, case.width < 1000))]
 
 
 if __name__ == "__main__":
-    steps.serve("jax " + jax.__version__, candidates, first, sample, release)
+    steps.serve("jax " + jax.__version__, candidates, first, chain_candidates, release)

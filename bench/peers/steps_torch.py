@@ -66,6 +66,13 @@ def fused_affine(w, h, b):
     return (w[:, :, None] * h).sum(1) + b if w.shape[1] <= 8 else torch.addmm(b, w, h)
 
 
+def affine_of_few(w, h, b):
+    """The library takes six times as long for two columns at once as for one after the other."""
+    if h.shape[1] != 2:
+        return torch.addmm(b, w, h)
+    return torch.cat([torch.addmm(b, w, h[:, :1]), torch.addmm(b, w, h[:, 1:])], 1)
+
+
 def spread(step, n):
     """One for each row: then its gradient is summed over coordinates first. One long sum in 32 bits loses digits."""
     return step.expand(*n.shape[:2], 1)
@@ -77,11 +84,13 @@ def operations(**changes):
         logsumexp=torch.logsumexp, log_softmax=torch.log_softmax, stop=torch.Tensor.detach, where=torch.where,
         clip=torch.clamp, twice=lambda h: h.expand(2, *h.shape), negative_part=lambda r: r.clamp(max=0),
         affine=lambda w, h, b: torch.addmm(b, w, h), affine_pair=lambda w, h, b: torch.baddbmm(b, w, h),
-        misfit=Misfit.apply, spread=spread), **changes})
+        misfit=Misfit.apply, softplus=softplus, sigmoid=torch.sigmoid, spread=spread,
+        margins=lambda t, x: x @ t["transposed"], pull=lambda t, u: u @ t["against"]), **changes})
 
 
 OPS = operations()
 FUSED_OPS = operations(affine=fused_affine, misfit=lambda against, b: softplus(against @ b).sum(0))
+CHAIN_OPS = operations(affine=affine_of_few, misfit=FUSED_OPS.misfit)
 
 
 def dtype_of(case):
@@ -253,53 +262,49 @@ def release():
 # ---- Sampling ----------------------------------------------------------------------------------
 
 
-def sample(case, algorithm, chains, seconds):
-    """The faster of eager and compiled; a call makes several transitions, with their noise drawn at once."""
-    t, dtype, d = tensors(case), dtype_of(case), case.original_dim
-    against, transposed = t["against"], t["against"].t().contiguous()
-    step, batch = steps.sampler_step(algorithm, d), 10
+class Chains:
+    """A call makes several transitions, with their noise drawn at once."""
 
-    def density(x):
-        return -softplus(x @ transposed).sum(1) - 0.005 * (x * x).sum(1)
+    def __init__(self, case, chains, compiled, most, stacked):
+        t, self.dtype = tensors(case), dtype_of(case)
+        t["transposed"] = t["against"].t().contiguous()
+        p = {name: torch.from_numpy(a) for name, a in case.theta(stacked).items()} if case.parameters else {}
+        start, move = steps.chains_of(CHAIN_OPS, case, t, p)
+        count = self.count = steps.transitions_a_call(case, chains, most)
 
-    def density_score(x):
-        u = x @ transposed
-        return -softplus(u).sum(1) - 0.005 * (x * x).sum(1), -torch.sigmoid(u) @ against - 0.01 * x
+        def several(state, normals, log_uniforms, accepted):
+            for i in range(count):
+                state, accept = move(state, normals[i], log_uniforms[i])
+                accepted = accepted + accept
+            return state, accepted
 
-    def score(x):
-        return -torch.sigmoid(x @ transposed) @ against - 0.01 * x
+        self.several = torch.compile(several, dynamic=False) if compiled else several
+        self.shape, self.chains, self.made = steps.noise_shape(case, chains), chains, 0
+        self.accepted = torch.zeros(chains, dtype=self.dtype)
+        with torch.no_grad():
+            self.state = start(t["points"][torch.arange(chains) % t["points"].shape[0]])
 
-    def several(state, normals, log_uniforms, accepted):
-        for i in range(batch):
-            state, accept = steps.transition(OPS, algorithm, density, density_score, score, step, state, normals[i],
-                                             log_uniforms[i])
-            accepted = accepted + accept
-        return state, accepted
+    @torch.no_grad()
+    def run(self):
+        normals = torch.randn(self.count, *self.shape, dtype=self.dtype)
+        log_uniforms = torch.rand(self.count, self.chains, dtype=self.dtype).log_()
+        self.state, self.accepted = self.several(self.state, normals, log_uniforms, self.accepted)
+        self.made += self.count
 
-    best = None
-    with torch.no_grad():
-        for function in (several, torch.compile(several, dynamic=False)):
-            x = t["points"][torch.arange(chains) % t["points"].shape[0]]
-            state = (x, density(x)) if algorithm == "random-walk" else (x, *density_score(x))
-            now = [state, torch.zeros(chains, dtype=dtype), 0]
+    def acceptance(self):
+        return self.accepted.mean().item() / self.made
 
-            def run():
-                normals = torch.randn(batch, chains, d, dtype=dtype)
-                log_uniforms = torch.rand(batch, chains, dtype=dtype).log_()
-                now[:2] = function(now[0], normals, log_uniforms, now[1])
-                now[2] += batch
 
-            try:
-                for _ in range(3):
-                    run()
-                rate = chains * batch / steps.median_seconds(run, seconds / 2)
-            except Exception as error:
-                steps.log(f"sampling does not work: {str(error).splitlines()[0]}")
-                continue
-            if best is None or rate > best[0]:
-                best = rate, now[1].mean().item() / now[2]
-    return best
+def chain_candidates(case, chains):
+    """The compiler unrolls transitions, and those of HMC and of networks are long."""
+    most = 10 if case.kind in ("random-walk", "mala") else 2
+    stacked = chains > 1 and case.width < 1000
+    wanted = [("eager", False), ("compile", True)]
+    if case.parameters and case.width > 1000:  # products are all, and the compiler leaves them to the library
+        wanted.pop()
+    return [(name, lambda compiled=compiled: Chains(case, chains, compiled, most, stacked))
+            for name, compiled in wanted]
 
 
 if __name__ == "__main__":
-    steps.serve("torch " + torch.__version__, candidates, first, sample, release)
+    steps.serve("torch " + torch.__version__, candidates, first, chain_candidates, release)
