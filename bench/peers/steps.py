@@ -368,8 +368,9 @@ def transitions_a_call(case, chains, most):
 def chains_of(ops, case, t, p):
     """How to start chains at points, and one Metropolis-Hastings transition of all of them.
 
-    start: points [chains, d] -> state; move: state, normals, log_uniforms -> state, accepted. t holds the data A,
-    "against", and A', "transposed", of which ops.margins (x A') and ops.pull (u A) use the faster; p the parameters.
+    start: points [chains, d] -> state; move: state, normals, log_uniforms -> state, acceptance probabilities.
+    t holds the data A, "against", and A', "transposed", of which ops.margins (x A') and ops.pull (u A) use what is
+    faster there; p holds the parameters.
     """
     if case.axis == 0:
         return scheme_chains(ops, case, t, p)
@@ -410,7 +411,7 @@ def chains_of(ops, case, t, p):
             ratio = new[1] - log_pi + 0.5 * ((normals * normals).sum(1) - (momentum * momentum).sum(1))
         accept = log_uniforms < ratio
         chosen = [ops.where(accept if a.ndim == 1 else accept[:, None], a, b) for a, b in zip(new, state)]
-        return tuple(chosen), accept
+        return tuple(chosen), ops.exp(ops.negative_part(ratio))
 
     return start, move
 
@@ -441,7 +442,7 @@ def scheme_chains(ops, case, t, p):
         if augmented:
             ratio = ratio + 0.5 * ((auxiliary * auxiliary).sum(0) - ((y * y).sum(0) - (b * b).sum(0)))
         accept = log_uniforms < ratio
-        return tuple(ops.where(accept, a, b) for a, b in zip(new, state)), accept
+        return tuple(ops.where(accept, a, b) for a, b in zip(new, state)), ops.exp(ops.negative_part(ratio))
 
     return start, move
 

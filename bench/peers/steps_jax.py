@@ -228,8 +228,8 @@ class Chains:
                 key, kn, ku = jax.random.split(key, 3)
                 normals = jax.random.normal(kn, steps.noise_shape(case, chains), dtype)
                 log_uniforms = jnp.log(jax.random.uniform(ku, (chains,), dtype))
-                state, accept = move(state, normals, log_uniforms)
-                return (state, accepted + accept, key), None
+                state, alpha = move(state, normals, log_uniforms)
+                return (state, accepted + alpha, key), None
 
             carry = state, jnp.zeros(chains, dtype), key
             (state, accepted, key), _ = lax.scan(one, carry, length=count) if count > 1 else one(carry, None)

@@ -85,7 +85,7 @@ def operations(**changes):
         clip=torch.clamp, twice=lambda h: h.expand(2, *h.shape), negative_part=lambda r: r.clamp(max=0),
         affine=lambda w, h, b: torch.addmm(b, w, h), affine_pair=lambda w, h, b: torch.baddbmm(b, w, h),
         misfit=Misfit.apply, softplus=softplus, sigmoid=torch.sigmoid, spread=spread,
-        margins=lambda t, x: x @ t["transposed"], pull=lambda t, u: u @ t["against"]), **changes})
+        margins=lambda t, x: x @ t["transposed"], pull=lambda t, u: u @ t["transposed"].t()), **changes})
 
 
 OPS = operations()
@@ -274,8 +274,8 @@ class Chains:
 
         def several(state, normals, log_uniforms, accepted):
             for i in range(count):
-                state, accept = move(state, normals[i], log_uniforms[i])
-                accepted = accepted + accept
+                state, alpha = move(state, normals[i], log_uniforms[i])
+                accepted = accepted + alpha
             return state, accepted
 
         self.several = torch.compile(several, dynamic=False) if compiled else several
