@@ -21,8 +21,9 @@ HS_KERNEL_TABLE(hs_product_sums, product_sums);
 /* ---- Choice, by the figures of bench/products.md ---- */
 
 /* Our tiles cut sums to fit the first-level cache but copy nothing, so OpenBLAS, which does, wins
- * where weights and values together leave the second-level cache far behind. */
-static const double numbers_for_blas = 1.5e6;
+ * where values leave the second-level cache far behind. However many weights there are: with few lanes it would take
+ * longer to copy them than to use them. */
+static const double values_for_blas = 2e6;
 /* In sums over lanes it wins earlier, from 512 x 512 sums on. */
 static const double sums_for_blas = 512 * 512;
 
@@ -36,7 +37,7 @@ hs_product_method hs_product_choose(hs_dtype dtype, size_t out, size_t in, size_
 {
     (void)dtype;
     const double o = (double)out, i = (double)in, l = (double)lanes;
-    if (lanes > 1 && o * i + (o + i) * l > numbers_for_blas && is_blas_fast())
+    if (lanes > 1 && (o + i) * l > values_for_blas && is_blas_fast())
         return HS_PRODUCT_BLAS;
     return HS_PRODUCT_OWN;
 }

@@ -228,14 +228,8 @@ static void run_block(const hs_product *p)
  * longer sums are cut into pieces of at most this many k, added up in y. */
 enum { MAX_K = 32768 / (MAX_NV * HS_VECTOR_BYTES) };
 
-static void run(const hs_product *p)
+static void run_pieces(const hs_product *p)
 {
-    if (p->out == 0 || p->lanes == 0)
-        return;
-    if (p->in <= MAX_K || p->out <= MAX_TO) {
-        run_block(p);
-        return;
-    }
     const split pieces = split_evenly(p->in, MAX_K);
     const size_t count = pieces.large + pieces.small;
     size_t k = 0;
@@ -255,6 +249,33 @@ static void run(const hs_product *p)
         }
         run_block(&q);
         k += q.in;
+    }
+}
+
+/* Rows of weights that are longer than a piece go through the second-level cache a few at a time: all pieces of them,
+ * before the next come from memory. For each few all of x comes again, so it should not come from far. */
+enum { ROWS_BYTES = 256 * 1024, NEAR_BYTES = 4 * 1024 * 1024 };
+
+static void run(const hs_product *p)
+{
+    if (p->out == 0 || p->lanes == 0)
+        return;
+    if (p->in <= MAX_K || p->out <= MAX_TO) {
+        run_block(p);
+        return;
+    }
+    const size_t fit = ROWS_BYTES / (p->in * sizeof(real)) / MAX_TO * MAX_TO;
+    const bool near = p->in * p->lanes * sizeof(real) <= NEAR_BYTES;
+    const size_t most = p->w_in != 1 || !near ? p->out : fit ? fit : MAX_TO;
+    for (size_t o = 0; o < p->out; o += most) {
+        hs_product q = *p;
+        q.out = p->out - o < most ? p->out - o : most;
+        q.w = (const real *)p->w + o * p->w_out;
+        q.y = (real *)p->y + o * p->y_stride;
+        q.bias = p->bias ? (const real *)p->bias + o : NULL;
+        q.add = p->add ? (const real *)p->add + o * p->add_stride : NULL;
+        q.gate = p->gate ? (const real *)p->gate + o * p->gate_stride : NULL;
+        run_pieces(&q);
     }
 }
 
