@@ -4,7 +4,8 @@
 
 Variants: eager, torch.jit.trace, and torch.compile of loss and gradient in one graph (faster than compiling the loss
 alone in small cases; in German Credit they could not be told apart); mu and sigma networks apart or as batched
-products; Adam is PyTorch's fused kernel. See steps.py for the protocol.
+products; Adam is PyTorch's fused kernel, where it has one. Version 1.13, which is Debian's, has no compiler and is
+measured without. See steps.py for the protocol.
 """
 import gc
 import sys
@@ -24,6 +25,7 @@ except ImportError:
 
 torch.set_num_threads(threads)
 torch.set_flush_denormal(True)
+FUSED_ADAM = torch.__version__ >= "2"  # for the CPU; older ones go through all tensors an operation at a time
 
 
 class Misfit(torch.autograd.Function):
@@ -232,6 +234,16 @@ class Variant:
         return value
 
     def adam(self, values, gradients, m, v):
+        if not FUSED_ADAM:
+            torch._foreach_mul_(m, 0.9)
+            torch._foreach_add_(m, gradients, alpha=0.1)
+            torch._foreach_mul_(v, 0.999)
+            torch._foreach_addcmul_(v, gradients, gradients, 0.001)
+            c1, c2 = 1 - 0.9 ** self.time.item(), 1 - 0.999 ** self.time.item()
+            roots = torch._foreach_sqrt(v)
+            torch._foreach_add_(roots, 1e-8 * c2 ** 0.5)
+            torch._foreach_addcdiv_([w.data for w in values], m, roots, -3e-4 * c2 ** 0.5 / c1)
+            return
         torch._fused_adam_(values, gradients, m, v, [], [self.time] * len(values), lr=3e-4, beta1=0.9, beta2=0.999,
                            weight_decay=0, eps=1e-8, amsgrad=False, maximize=False)
 
@@ -255,7 +267,8 @@ def first(case):
 
 
 def release():
-    torch._dynamo.reset()
+    if hasattr(torch, "_dynamo"):  # since 2.0
+        torch._dynamo.reset()
     gc.collect()
 
 
