@@ -206,7 +206,9 @@ static size_t choose_shard_starts(const hs_plan *plan)
         const size_t apart = plan->starts / CHAINS_LEAST,
                      needed = (plan->starts + ROWS_WANTED - 1) / ROWS_WANTED;
         const size_t shards = needed > 1 || apart < 2 ? needed : 2;
-        return (plan->starts + shards - 1) / shards;
+        /* whole vectors, so that those that are not full are the last shard's, which then has fewer */
+        const size_t each = pad_lanes(plan, (plan->starts + shards - 1) / shards);
+        return each < plan->starts ? each : plan->starts;
     }
     double least = 1;
     const size_t most = 2 * ROWS_WANTED / n < plan->starts ? 2 * ROWS_WANTED / n : plan->starts;
