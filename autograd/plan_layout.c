@@ -185,7 +185,12 @@ enum {
     ROWS_WANTED = 256, /* enough to fill the tiles of products */
     ROWS_LEAST = 64,
     CHAINS_LEAST = 48, /* as many are worth a thread of their own, though vectors are less full */
-    CACHE_BYTES = 3 * 512 * 1024, /* of the second-level cache, for the values of a shard */
+    /* Values of a shard: beyond the first bound it is cut while there are few others, beyond the second in any case.
+     * Full vectors and long sums are worth more than values that stay in the second-level cache, and threads more than
+     * both: docs/performance.md. */
+    CACHE_BYTES = 6 * 1024 * 1024,
+    MOST_BYTES = 24 * 1024 * 1024,
+    FEW_SHARDS = 4,
     MOST_BINS = 8,
     MOST_BIN_BYTES = 64 * 1024 * 1024,
 };
@@ -238,7 +243,8 @@ bool plan_lay_out(hs_plan *plan, size_t shard_starts)
 {
     find_lifetimes(plan);
     bool ok = set_shards(plan, shard_starts ? shard_starts : choose_shard_starts(plan));
-    while (ok && !shard_starts && plan->shard_starts > 1 && plan->shard_bytes > CACHE_BYTES &&
+    while (ok && !shard_starts && plan->shard_starts > 1 &&
+           plan->shard_bytes > (plan->shards < FEW_SHARDS ? CACHE_BYTES : MOST_BYTES) &&
            (plan->shard_starts + 1) / 2 * plan->rows_per_start >= ROWS_LEAST)
         ok = set_shards(plan, (plan->shard_starts + 1) / 2);
     if (!ok || !place_sums(plan) || !place_shared(plan))
