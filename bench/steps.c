@@ -10,8 +10,8 @@
  *
  * All contenders take turns in rounds, so that what else the machine does hits them alike; figures are medians over
  * the rounds. Peers run where python3 has torch or jax, and must first compute the same loss and gradient. The result is
- * JSON, of which --report makes docs/performance.md and its chart. Parts that are not measured are kept if FILE has them,
- * from a run with the same instruction set and number of threads; those that are measured replace what it has.
+ * JSON, of which --report makes docs/performance.md and its chart. FILE is written after every case, and what it has from
+ * a run before, with the same instruction set and number of threads, stays until the same is measured again.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -40,6 +40,7 @@ typedef struct {
     int rounds, threads[WAYS]; /* one, and all */
     const char *self;          /* the program's own path */
     char folder[64];           /* for dumps */
+    json_t *result;            /* of this run, and of those before that are in the file */
 } settings;
 
 static const char *const peer_names[PEERS] = { "torch", "jax" };
@@ -70,6 +71,49 @@ static json_t *number(double x)
 static json_t *median_of(double *samples, int n)
 {
     return number(median(samples, (size_t)n));
+}
+
+static bool save(const settings *set)
+{
+    const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(6);
+    if ((set->json ? json_dump_file(set->result, set->json, flags)
+                   : json_dumpf(set->result, stdout, flags)) == 0)
+        return true;
+    fprintf(stderr, "%s: cannot write it: %s\n", set->json ? set->json : "standard output",
+            strerror(errno));
+    return false;
+}
+
+/* Whether two rows agree in what a row is of. */
+static bool is_of_same(const json_t *a, const json_t *b)
+{
+    static const char *const keys[] = { "case", "objective", "type",
+                                        "kind", "chains",    "what", "size" };
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        const json_t *x = json_object_get(a, keys[k]), *y = json_object_get(b, keys[k]);
+        if ((x || y) && !json_equal(x, y))
+            return false;
+    }
+    return true;
+}
+
+/* Puts a row in the place of the one that was measured before, or at the end, and saves what there is: a run takes long,
+ * and may be stopped. */
+static void put_row(const settings *set, const char *part, json_t *row)
+{
+    json_t *list = json_object_get(set->result, part);
+    size_t at = 0;
+    while (at < json_array_size(list) && !is_of_same(json_array_get(list, at), row))
+        at++;
+    if (at < json_array_size(list))
+        json_array_set_new(list, at, row);
+    else
+        json_array_append_new(list, row);
+    if (strcmp(part, "checks") != 0)
+        json_object_set_new(json_object_get(set->result, "rounds"), part,
+                            json_pack("[i, f]", set->rounds, set->seconds));
+    if (set->json)
+        save(set);
 }
 
 static const char *threads_key(const settings *set, int way)
@@ -145,7 +189,7 @@ static json_t *open_at_peers(const settings *set, contenders *all, const bench_c
 }
 
 /* Every case with every objective in both types: PyTorch as it is, and our loss and gradient. */
-static void measure_checks(const settings *set, contenders *all, json_t *list)
+static void measure_checks(const settings *set, contenders *all)
 {
     const bench_case *c;
     const char *objective;
@@ -159,7 +203,7 @@ static void measure_checks(const settings *set, contenders *all, json_t *list)
                 if (problem_dump(c, objective, (hs_dtype)dtype, set->folder) &&
                     open_at(set, torch, "torch", c, objective, (hs_dtype)dtype, "eager", d, variant,
                             sizeof variant))
-                    json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:o, s:o}", "case",
+                    put_row(set, "checks", json_pack("{s:s, s:s, s:s, s:o, s:o}", "case",
                                                           c->name, "objective", objective, "type",
                                                           hs_dtype_name((hs_dtype)dtype), "loss",
                                                           number(d[0]), "gradient", number(d[1])));
@@ -254,7 +298,7 @@ static json_t *measure_case(const settings *set, contenders *all, const bench_ca
                      (json_int_t)facts.shards, "normals", (json_int_t)normals);
 }
 
-static void measure_steps(const settings *set, contenders *all, json_t *list)
+static void measure_steps(const settings *set, contenders *all)
 {
     const bench_case *c;
     const char *objective;
@@ -271,7 +315,7 @@ static void measure_steps(const settings *set, contenders *all, json_t *list)
                 fprintf(stderr, "%s, %s, %s\n", c->name, objective, hs_dtype_name((hs_dtype)dtype));
                 json_t *row = measure_case(set, all, c, objective, (hs_dtype)dtype);
                 if (row)
-                    json_array_append_new(list, row);
+                    put_row(set, "steps", row);
             }
 }
 
@@ -344,7 +388,7 @@ static json_t *measure_chains(const settings *set, contenders *all, const bench_
                      "exponentials", (json_int_t)exps_each);
 }
 
-static void measure_sampling(const settings *set, contenders *all, json_t *list)
+static void measure_sampling(const settings *set, contenders *all)
 {
     static const char *const kinds[] = { "random-walk", "mala", "hmc", "multi-scheme" };
     static const char *const names[] = { "german", "mnist" };
@@ -354,8 +398,7 @@ static void measure_sampling(const settings *set, contenders *all, json_t *list)
                 if (!listed(set->cases, names[c]))
                     continue;
                 fprintf(stderr, "sampling: %s, %s, %zu chains\n", names[c], kinds[k], count);
-                json_array_append_new(
-                    list, measure_chains(set, all, bench_case_named(names[c]), kinds[k], count));
+                put_row(set, "sampling", measure_chains(set, all, bench_case_named(names[c]), kinds[k], count));
             }
 }
 
@@ -380,7 +423,7 @@ static void time_process(const char *const *arguments, double *seconds, double *
     *megabytes = ok ? (double)usage.ru_maxrss / 1024 : (double)NAN;
 }
 
-static void measure_first(const settings *set, json_t *list)
+static void measure_first(const settings *set)
 {
     const bench_case *c;
     for (size_t i = 0; (c = bench_case_at(i)); i++) {
@@ -410,7 +453,7 @@ static void measure_first(const settings *set, json_t *list)
             json_object_set_new(s, name, median_of(seconds[who], rounds));
             json_object_set_new(m, name, median_of(megabytes[who], rounds));
         }
-        json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:o}", "case", c->name, "title",
+        put_row(set, "first", json_pack("{s:s, s:s, s:o, s:o}", "case", c->name, "title",
                                               c->title, "seconds", s, "megabytes", m));
     }
 }
@@ -429,15 +472,15 @@ static int first_step(const char *name)
 
 /* ---- Scaling -------------------------------------------------------------------------------- */
 
-static void scale_one(const settings *set, json_t *list, const char *what, bench_case c,
-                      size_t size, int threads)
+static void scale_one(const settings *set, const char *what, bench_case c, size_t size,
+                      int threads)
 {
     stepper s;
     static double samples[MAX_ROUNDS];
     if (stepper_open(&s, &c, "ab-initio", HS_F32, threads)) {
         for (int r = 0; r < set->rounds; r++)
             samples[r] = time_call(stepper_run, &s, set->seconds);
-        json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:o}", "what", what, "case", c.name,
+        put_row(set, "scaling", json_pack("{s:s, s:s, s:I, s:o}", "what", what, "case", c.name,
                                               "size", (json_int_t)size, "seconds",
                                               median_of(samples, set->rounds)));
     }
@@ -445,20 +488,20 @@ static void scale_one(const settings *set, json_t *list, const char *what, bench
 }
 
 /* One thing at a time is doubled; and more threads than cores. */
-static void measure_scaling(const settings *set, json_t *list)
+static void measure_scaling(const settings *set)
 {
     const bench_case cross = *bench_case_named("cross8"), mnist = *bench_case_named("mnist");
     fprintf(stderr, "scaling\n");
     for (size_t k = 1; k <= 8; k *= 2) {
         bench_case c = cross;
         c.proposals = 50 * k;
-        scale_one(set, list, "proposals", c, c.proposals, 1);
+        scale_one(set, "proposals", c, c.proposals, 1);
         c = cross;
         c.starts = 4 * k;
-        scale_one(set, list, "starts", c, c.starts, 1);
+        scale_one(set, "starts", c, c.starts, 1);
         c = cross;
         c.couplings = 4 * k;
-        scale_one(set, list, "couplings", c, c.couplings, 1);
+        scale_one(set, "couplings", c, c.couplings, 1);
         c = mnist;
         c.name = "regression";
         c.rows = 500 * k;
@@ -467,11 +510,11 @@ static void measure_scaling(const settings *set, json_t *list)
         c.width = 40;
         c.starts = 8;
         c.proposals = 100;
-        scale_one(set, list, "data rows", c, c.rows, 1);
+        scale_one(set, "data rows", c, c.rows, 1);
     }
     for (int threads = 1; threads <= 8; threads *= 2) {
-        scale_one(set, list, "threads", cross, (size_t)threads, threads);
-        scale_one(set, list, "threads", *bench_case_named("heart"), (size_t)threads, threads);
+        scale_one(set, "threads", cross, (size_t)threads, threads);
+        scale_one(set, "threads", *bench_case_named("heart"), (size_t)threads, threads);
     }
 }
 
@@ -521,38 +564,26 @@ static void remove_folder(const char *folder)
     rmdir(folder);
 }
 
-/* Parts that this run does not measure stay as they are in the file `before`. */
-static void keep_parts(const settings *set, const json_t *before, json_t *result)
+/* What the file has already, or nothing yet; NULL after a message if it is of another machine. */
+static json_t *load_result(const settings *set)
 {
-    for (int i = 0; i < PARTS; i++) {
-        const char *part = part_names[i];
-        if (listed(set->parts, part) || !json_object_get(before, part))
-            continue;
-        json_object_set(result, part, json_object_get(before, part));
-        json_t *rounds = json_object_get(json_object_get(before, "rounds"), part);
-        if (rounds)
-            json_object_set(json_object_get(result, "rounds"), part, rounds);
-    }
-    if (json_object_size(json_object_get(result, "peers")) == 0)
-        json_object_set(result, "peers", json_object_get(before, "peers"));
-}
-
-/* What the file has already, or an empty object; NULL after a message if it is of another machine. */
-static json_t *load_before(const settings *set)
-{
-    json_t *before = set->json ? json_load_file(set->json, 0, NULL) : NULL;
-    if (!before)
-        return json_object();
-    const char *isa = json_string_value(json_object_get(before, "isa"));
-    const json_int_t threads = json_integer_value(json_object_get(before, "threads"));
+    json_t *result = set->json ? json_load_file(set->json, 0, NULL) : NULL;
+    if (!result)
+        result = json_pack("{s:s, s:i, s:{}, s:{}}", "isa", hs_isa_name(hs_cpu_isa()), "threads",
+                           set->threads[1], "rounds", "peers");
+    for (int i = 0; i < PARTS; i++)
+        if (!json_object_get(result, part_names[i]))
+            json_object_set_new(result, part_names[i], json_array());
+    const char *isa = json_string_value(json_object_get(result, "isa"));
+    const json_int_t threads = json_integer_value(json_object_get(result, "threads"));
     if (isa && strcmp(isa, hs_isa_name(hs_cpu_isa())) == 0 && threads == set->threads[1])
-        return before;
+        return result;
     fprintf(
         stderr,
         "%s: has figures of %s with %d threads, and this run is %s with %d: name another file\n",
         set->json, isa ? isa : "an unknown machine", (int)threads, hs_isa_name(hs_cpu_isa()),
         set->threads[1]);
-    json_decref(before);
+    json_decref(result);
     return NULL;
 }
 
@@ -586,14 +617,14 @@ static bool read_options(settings *set, int argc, char **argv)
     return set->seconds > 0 && set->rounds >= 1 && set->rounds <= MAX_ROUNDS;
 }
 
-/* Starts the peers, if a part wants them; returns their versions. */
-static json_t *start_peers(const settings *set, contenders *all)
+/* Starts the peers, if a part wants them, and notes their versions. */
+static void start_peers(const settings *set, contenders *all)
 {
-    json_t *versions = json_object();
+    json_t *versions = json_object_get(set->result, "peers");
     if ((set->peer_objectives && !set->peer_objectives[0]) ||
         !(listed(set->parts, "steps") || listed(set->parts, "sampling") ||
           listed(set->parts, "checks")))
-        return versions;
+        return;
     for (int p = 0; p < PEERS; p++)
         for (int way = 0; way < WAYS; way++)
             if (peer_start_with(&all->process[p][way], peer_scripts[p], threads_key(set, way),
@@ -601,41 +632,26 @@ static json_t *start_peers(const settings *set, contenders *all)
                 json_object_set_new(versions, peer_names[p], json_string(all->version[p]));
             else
                 fprintf(stderr, "no %s: its columns stay empty\n", peer_names[p]);
-    return versions;
 }
 
 /* Measures the parts that are wanted. */
-static json_t *measure(const settings *set)
+static void measure(const settings *set)
 {
     static contenders all;
-    json_t *list[PARTS], *rounds = json_object();
-    for (int i = 0; i < PARTS; i++)
-        list[i] = json_array();
-    enum { CHECKS, STEPS, SAMPLING, FIRST, SCALING };
-    if (listed(set->parts,
-               part_names[FIRST])) /* while there is little memory: see time_process() */
-        measure_first(set, list[FIRST]);
-    json_t *versions = start_peers(set, &all);
-    if (listed(set->parts, part_names[CHECKS]))
-        measure_checks(set, &all, list[CHECKS]);
-    if (listed(set->parts, part_names[STEPS]))
-        measure_steps(set, &all, list[STEPS]);
-    if (listed(set->parts, part_names[SAMPLING]))
-        measure_sampling(set, &all, list[SAMPLING]);
+    if (listed(set->parts, "first")) /* while there is little memory: see time_process() */
+        measure_first(set);
+    start_peers(set, &all);
+    if (listed(set->parts, "checks"))
+        measure_checks(set, &all);
+    if (listed(set->parts, "steps"))
+        measure_steps(set, &all);
+    if (listed(set->parts, "sampling"))
+        measure_sampling(set, &all);
     for (int p = 0; p < PEERS; p++)
         for (int way = 0; way < WAYS; way++)
             peer_stop(&all.process[p][way]);
-    if (listed(set->parts, part_names[SCALING]))
-        measure_scaling(set, list[SCALING]);
-    for (int i = STEPS; i < PARTS; i++) /* checks have none */
-        if (listed(set->parts, part_names[i]))
-            json_object_set_new(rounds, part_names[i],
-                                json_pack("[i, f]", set->rounds, set->seconds));
-    json_t *result = json_pack("{s:s, s:i, s:o, s:o}", "isa", hs_isa_name(hs_cpu_isa()), "threads",
-                               set->threads[1], "rounds", rounds, "peers", versions);
-    for (int i = 0; i < PARTS; i++)
-        json_object_set_new(result, part_names[i], list[i]);
-    return result;
+    if (listed(set->parts, "scaling"))
+        measure_scaling(set);
 }
 
 int main(int argc, char **argv)
@@ -656,23 +672,16 @@ int main(int argc, char **argv)
         return usage(0);
     if (!read_options(&set, argc, argv))
         return usage(2);
-    json_t *before = load_before(&set);
-    if (!before)
+    set.result = load_result(&set);
+    if (!set.result)
         return 2;
     if (!mkdtemp(set.folder)) {
         fprintf(stderr, "%s: cannot make it: %s\n", set.folder, strerror(errno));
         return 1;
     }
-    json_t *result = measure(&set);
-    keep_parts(&set, before, result);
-    json_decref(before);
+    measure(&set);
     remove_folder(set.folder);
-    const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(6);
-    const int status =
-        set.json ? json_dump_file(result, set.json, flags) : json_dumpf(result, stdout, flags);
-    if (status != 0)
-        fprintf(stderr, "%s: cannot write it: %s\n", set.json ? set.json : "standard output",
-                strerror(errno));
-    json_decref(result);
-    return status != 0;
+    const bool saved = save(&set);
+    json_decref(set.result);
+    return !saved;
 }

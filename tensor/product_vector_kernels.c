@@ -5,11 +5,22 @@
 #include <hastings/tensor/product_internal.h>
 #include <hastings/tensor/product_simd_internal.h>
 
+/* Weights that are FAR, in memory and not in a cache, are asked for a group of rows ahead: the processor's own guesses
+ * begin anew with every row. Long rows are taken for it. For columns it does not pay. */
+enum { FAR_BYTES = 2048, LINE = 64 / sizeof(real) };
+
+HS_INLINE void ask_for(const bool FAR, const real *w)
+{
+    if (FAR)
+        __builtin_prefetch(w);
+}
+
 /* ---- Rows of w contiguous: dot products ---- */
 
 /* Dot products of `rows` rows of w with x; lane r of the result is row r's. Every row is summed
  * in the same way whatever `rows` is. */
-HS_INLINE vec row_dots(const int rows, const real *w, size_t w_out, const real *x, size_t in)
+HS_INLINE vec row_dots(const int rows, const bool FAR, const real *w, size_t w_out, const real *x,
+                       size_t in)
 {
     vec a[4][2];
     HS_UNROLL
@@ -20,6 +31,8 @@ HS_INLINE vec row_dots(const int rows, const real *w, size_t w_out, const real *
         vec x0 = v_loadu(x + k), x1 = v_loadu(x + k + LANES);
         HS_UNROLL
         for (int r = 0; r < rows; r++) {
+            for (size_t line = 0; line < 2 * LANES; line += LINE)
+                ask_for(FAR, w + (size_t)(r + rows) * w_out + k + line);
             a[r][0] += v_loadu(w + (size_t)r * w_out + k) * x0;
             a[r][1] += v_loadu(w + (size_t)r * w_out + k + LANES) * x1;
         }
@@ -37,19 +50,19 @@ HS_INLINE vec row_dots(const int rows, const real *w, size_t w_out, const real *
     return v_fold(sums, rows);
 }
 
-static void multiply_rows(size_t out, size_t in, const real *w, size_t w_out, const real *x,
-                          real *y)
+HS_INLINE void multiply_rows(const bool FAR, size_t out, size_t in, const real *w, size_t w_out,
+                             const real *x, real *y)
 {
     const int group = LANES < 4 ? LANES : 4;
     size_t o = 0;
     for (; o + (size_t)group <= out; o += (size_t)group) {
-        vec sums = row_dots(group, w + o * w_out, w_out, x, in);
+        vec sums = row_dots(group, FAR, w + o * w_out, w_out, x, in);
         HS_UNROLL
         for (int r = 0; r < group; r++)
             y[o + (size_t)r] += sums[r];
     }
     for (; o < out; o++)
-        y[o] += row_dots(1, w + o * w_out, w_out, x, in)[0];
+        y[o] += row_dots(1, false, w + o * w_out, w_out, x, in)[0];
 }
 
 /* ---- Columns of w contiguous: y += column k times x[k], several columns at a time ---- */
@@ -94,10 +107,12 @@ static void multiply_columns(size_t out, size_t in, const real *w, size_t w_in, 
 static void multiply(size_t out, size_t in, const real *w, size_t w_out, size_t w_in, const real *x,
                      real *y)
 {
-    if (w_in == 1)
-        multiply_rows(out, in, w, w_out, x, y);
-    else
+    if (w_in != 1)
         multiply_columns(out, in, w, w_in, x, y);
+    else if (w_out * sizeof(real) >= FAR_BYTES)
+        multiply_rows(true, out, in, w, w_out, x, y);
+    else
+        multiply_rows(false, out, in, w, w_out, x, y);
 }
 
 HS_INLINE void activate_loop(const hs_activation_kind act, real *y, const real *gate, size_t n)
