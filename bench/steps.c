@@ -73,15 +73,23 @@ static json_t *median_of(double *samples, int n)
     return number(median(samples, (size_t)n));
 }
 
+/* Writes a new file and then puts it in the place of the old: there is a whole one at any time. */
 static bool save(const settings *set)
 {
     const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(6);
-    if ((set->json ? json_dump_file(set->result, set->json, flags)
-                   : json_dumpf(set->result, stdout, flags)) == 0)
-        return true;
-    fprintf(stderr, "%s: cannot write it: %s\n", set->json ? set->json : "standard output",
-            strerror(errno));
-    return false;
+    char part[4096] = "";
+    bool ok;
+    if (set->json) {
+        const int length = snprintf(part, sizeof part, "%s.part", set->json);
+        ok = length < (int)sizeof part && json_dump_file(set->result, part, flags) == 0 &&
+             rename(part, set->json) == 0;
+    } else {
+        ok = json_dumpf(set->result, stdout, flags) == 0;
+    }
+    if (!ok)
+        fprintf(stderr, "%s: cannot write it: %s\n", set->json ? set->json : "standard output",
+                strerror(errno));
+    return ok;
 }
 
 /* Whether two rows agree in what a row is of. */
