@@ -272,8 +272,8 @@ static int32_t whole_vector(const hs_plan *plan, int32_t id, size_t count)
  * product[v]: a product that has v as its left factor. */
 static void join_left_sums(hs_plan *plan, int32_t *product)
 {
-    if (plan->starts * plan->rows_per_start == 1)
-        return; /* there the product may stay factors: plan_factors.c */
+    if (plan->factors)
+        return; /* then the product may not be computed: plan_factors.c */
     for (int32_t id = 0; id < plan->nodes; id++)
         product[id] = -1;
     for (int32_t id = 0; id < plan->nodes; id++) {
