@@ -24,6 +24,7 @@ extern "C" {
 #include <hastings/autograd/check.h>
 #include <hastings/autograd/ops.h>
 #include <hastings/autograd/plan.h>
+#include <hastings/autograd/remember.h>
 #include <hastings/autograd/tape.h>
 
 #include <hastings/nn/file.h>

@@ -45,7 +45,7 @@ static uint64_t hash_node(const plan_node *node)
     return mix(hash, bits);
 }
 
-static bool same_node(const plan_node *a, const plan_node *b)
+static bool same_node(const hs_plan *plan, const plan_node *a, const plan_node *b)
 {
     if (a->op != b->op || a->extent != b->extent || a->inputs != b->inputs ||
         !hs_shape_equal(&a->shape, &b->shape) || memcmp(&a->number, &b->number, sizeof a->number))
@@ -55,9 +55,7 @@ static bool same_node(const plan_node *a, const plan_node *b)
             return false;
     if (a->op == OP_input)
         return a->tape_id == b->tape_id;
-    if (!a->attributes || !b->attributes)
-        return a->attributes == b->attributes;
-    return memcmp(a->attributes, b->attributes, sizeof *a->attributes) == 0;
+    return attributes_equal(a->attributes, b->attributes, a->count * plan->element);
 }
 
 static int32_t append(hs_plan *plan, const plan_node *node)
@@ -80,7 +78,7 @@ static int32_t find_or_append(hs_plan *plan, node_table *table, const plan_node 
 {
     uint32_t at = (uint32_t)hash_node(node) & table->mask;
     for (; table->slot[at] >= 0; at = (at + 1) & table->mask)
-        if (same_node(&plan->node[table->slot[at]], node))
+        if (same_node(plan, &plan->node[table->slot[at]], node))
             return table->slot[at];
     return table->slot[at] = append(plan, node);
 }

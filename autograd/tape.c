@@ -43,27 +43,6 @@ void hs_tape_free(hs_tape *tape)
     hs_free(tape);
 }
 
-void hs_tape_note(hs_tape *tape, const void *owner, int what, hs_var about, hs_var note)
-{
-    if (!hs_var_ok(about) || !hs_var_ok(note))
-        return;
-    tape_note *kept = hs_arena_alloc(&tape->arena, sizeof *kept);
-    if (!kept) {
-        hs_tape_fail(tape, HS_ENOMEM, "hs_tape_note", "out of memory");
-        return;
-    }
-    *kept = (tape_note){ owner, what, about.id, note.id, tape->notes };
-    tape->notes = kept;
-}
-
-hs_var hs_tape_noted(hs_var about, const void *owner, int what)
-{
-    for (const tape_note *n = about.tape ? about.tape->notes : NULL; n; n = n->before)
-        if (n->owner == owner && n->what == what && n->about == about.id)
-            return (hs_var){ about.tape, n->note };
-    return (hs_var){ about.tape, -1 };
-}
-
 hs_dtype hs_tape_dtype(const hs_tape *tape)
 {
     return tape ? tape->dtype : HS_F64;
@@ -173,6 +152,19 @@ op_attributes attributes_none(void)
     op_attributes attributes;
     memset(&attributes, 0, sizeof attributes);
     return attributes;
+}
+
+bool attributes_equal(const op_attributes *a, const op_attributes *b, size_t bytes)
+{
+    if (!a || !b)
+        return a == b;
+    op_attributes p = *a, q = *b;
+    p.data = q.data = NULL;
+    p.index = q.index = NULL;
+    return memcmp(&p, &q, sizeof p) == 0 && !a->data == !b->data && !a->index == !b->index &&
+           (!a->data || a->data == b->data || memcmp(a->data, b->data, bytes) == 0) &&
+           (!a->index || a->index == b->index ||
+            memcmp(a->index, b->index, a->index_count * sizeof *a->index) == 0);
 }
 
 static bool reserve_node(hs_tape *tape)

@@ -117,16 +117,6 @@ hs_var hs_uniform_at(hs_tape *tape, hs_extent extent, hs_shape shape, uint32_t s
                      const char *at);
 #define hs_uniform(...) hs_uniform_at(__VA_ARGS__, HS_HERE)
 
-/**
- * Notes: what `owner` knows about a value, so that it need not be recorded again. A sampler that has the log density
- * of its state from the step before notes it as an input; the target then gives out that input. `what` tells apart
- * several notes of one owner about one value.
- */
-void hs_tape_note(hs_tape *tape, const void *owner, int what, hs_var about, hs_var note);
-
-/** The note, or a value with id -1 if there is none. */
-hs_var hs_tape_noted(hs_var about, const void *owner, int what);
-
 /* ---- Functions of the user's own ------------------------------------------------------------ */
 
 /**

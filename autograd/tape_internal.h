@@ -70,15 +70,6 @@ struct hs_tape {
     int32_t size, capacity;
     int32_t *bound; /* ids of all bound leaves, so that one place has one node */
     int32_t bound_size, bound_capacity;
-    struct tape_note *notes;
-};
-
-typedef struct tape_note tape_note;
-struct tape_note {
-    const void *owner;
-    int what;
-    int32_t about, note;
-    tape_note *before;
 };
 
 enum { MAX_TAPE = 1 << 24 };
@@ -95,6 +86,10 @@ static inline hs_var poison(hs_tape *tape)
 
 /* Attributes all zero. */
 op_attributes attributes_none(void);
+
+/* Whether two nodes of one op that are alike in shape and inputs are alike in these too; `bytes` is the size of the
+ * value, which a constant tensor has here. */
+bool attributes_equal(const op_attributes *a, const op_attributes *b, size_t bytes);
 
 /* Appends a node. `attributes` may be NULL. */
 hs_var tape_append(hs_tape *tape, op_code op, hs_extent extent, hs_shape shape,

@@ -407,7 +407,7 @@ bool chains_open(chains *c, const bench_case *of, const char *kind, size_t count
         target = p->target;
         open_proposal(p);
     }
-    if (!p->proposal || !sampler_open(&c->sampler, target, p->proposal, count, true))
+    if (!p->proposal || !sampler_open(&c->sampler, target, p->proposal, count, REMEMBERS_ALL))
         return complain(p, "no chains");
     double *state = hs_alloc(count * d * sizeof *state);
     for (size_t i = 0; state && i < count; i++)

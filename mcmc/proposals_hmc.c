@@ -4,7 +4,6 @@
  * the acceptance ratio is that of a move whose densities are those of the momenta. */
 #include <hastings/mcmc/proposals.h>
 #include <hastings/mcmc/parts_internal.h>
-#include <hastings/mcmc/targets_internal.h>
 
 #include <math.h>
 
@@ -31,11 +30,10 @@ static void hmc_moves(void *self, hs_var x, hs_var n, hs_move *move)
     hs_var reach = hs_mul(step, scale); /* x moves by reach p, p by reach score */
     hs_var y = x, p = momentum;
     for (size_t i = 0; i < h->leapfrogs; i++) {
-        p = hs_add(p,
-                   hs_mul(hs_scale(reach, i ? 1 : 0.5), target_known_score(h->target, y, HS_HERE)));
+        p = hs_add(p, hs_mul(hs_scale(reach, i ? 1 : 0.5), hs_target_score(h->target, y)));
         y = hs_add(y, hs_mul(reach, p));
     }
-    p = hs_add(p, hs_mul(hs_scale(reach, 0.5), target_known_score(h->target, y, HS_HERE)));
+    p = hs_add(p, hs_mul(hs_scale(reach, 0.5), hs_target_score(h->target, y)));
     *move = (hs_move){ .y = y,
                        .log_g_fwd = hs_log_normal(momentum),
                        .log_g_rev = hs_log_normal(p),

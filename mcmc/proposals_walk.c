@@ -1,7 +1,6 @@
 /* Random walk and MALA, with one step size or one for each coordinate. */
 #include <hastings/mcmc/proposals.h>
 #include <hastings/mcmc/parts_internal.h>
-#include <hastings/mcmc/targets_internal.h>
 
 #include <math.h>
 
@@ -82,7 +81,7 @@ static hs_var walk_log_density(void *self, hs_var y, hs_var x)
 static void mala_moments(const walk *w, hs_var x, hs_var *mean, hs_var *sd, const char *at)
 {
     hs_var tau = step_of(w, x.tape, 2, at);
-    *mean = hs_add(x, hs_mul(tau, target_known_score(w->target, x, at)));
+    *mean = hs_add(x, hs_mul(tau, hs_target_score(w->target, x)));
     *sd = hs_sqrt(hs_scale(tau, 2));
 }
 

@@ -171,7 +171,7 @@ static bool open_run(run *r, const hs_target *target, const hs_proposal *proposa
     hs_session *s = r->session;
     const hs_sample_options *o = &r->options;
     hs_message message = { "" };
-    if (!sampler_open(&r->sampler, target, proposal, o->chains, true))
+    if (!sampler_open(&r->sampler, target, proposal, o->chains, REMEMBERS_ALL))
         return false;
     const size_t dim = r->sampler.dim;
     r->gradients = hs_proposal_gradients(proposal);

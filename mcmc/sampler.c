@@ -1,5 +1,4 @@
 #include <hastings/mcmc/sampler_internal.h>
-#include <hastings/mcmc/targets_internal.h>
 
 #include <math.h>
 #include <string.h>
@@ -9,118 +8,169 @@
 #undef HS_HERE
 #define HS_HERE "sampler"
 
-hs_var record_start(const hs_target *target, hs_tape *tape, hs_var *given)
+hs_var record_start(const hs_target *target, hs_tape *tape, hs_extent extent, hs_var *given)
 {
     if (!given)
-        return hs_target_draw(target, tape, HS_START, STREAM_START);
+        return hs_target_draw(target, tape, extent, STREAM_START);
     const size_t original = hs_target_original_dim(target), dim = hs_target_dim(target);
-    *given = hs_input(tape, "x", HS_START, hs_dims(original));
+    *given = hs_input(tape, "x", extent, hs_dims(original));
     if (original == dim)
         return *given;
     hs_var parts[2] = { *given,
-                        hs_normal(tape, HS_START, hs_dims(dim - original), STREAM_AUXILIARY) };
+                        hs_normal(tape, extent, hs_dims(dim - original), STREAM_AUXILIARY) };
     return hs_concat(parts, 2, 0);
 }
 
-/* Of the ways of moving, the one that a uniform number falls to: t[0] becomes it. Probabilities are
- * laid end to end; what rounding leaves over goes to the last. */
-static void choose_way(hs_transition *t, size_t ways, hs_tape *tape)
+/* Of the ways of moving, the one that a uniform number falls to: here[k] is 1 if it is k, or one before. Probabilities
+ * are laid end to end; what rounding leaves over goes to the last. */
+static void choose_way(const hs_transition *t, size_t ways, hs_tape *tape, hs_var *here)
 {
     if (ways == 1)
         return;
-    hs_var u = hs_uniform(tape, HS_ROW, hs_scalar_shape(), STREAM_WAY), before[HS_MAX_WAYS];
-    before[0] = t[0].weight;
-    for (size_t k = 1; k < ways; k++)
-        before[k] = hs_add(before[k - 1], t[k].weight);
+    hs_var u = hs_uniform(tape, HS_ROW, hs_scalar_shape(), STREAM_WAY), before = t[0].weight;
+    for (size_t k = 0; k + 1 < ways; k++) {
+        here[k] = hs_lt(u, before);
+        before = hs_add(before, t[k + 1].weight);
+    }
+}
+
+/* The value of the chosen way. */
+static hs_var of_way(const hs_var *here, size_t ways, const hs_var *value)
+{
+    hs_var chosen = value[ways - 1];
+    for (size_t k = ways - 1; k-- > 0;)
+        chosen = hs_select(here[k], value[k], chosen);
+    return chosen;
+}
+
+static hs_transition chosen_transition(const hs_var *here, size_t ways, const hs_transition *t)
+{
     hs_transition chosen = t[ways - 1];
     for (size_t k = ways - 1; k-- > 0;) {
-        hs_var here = hs_lt(u, before[k]);
-        chosen.y = hs_select(here, t[k].y, chosen.y);
-        chosen.log_pi_y = hs_select(here, t[k].log_pi_y, chosen.log_pi_y);
-        chosen.log_ratio = hs_select(here, t[k].log_ratio, chosen.log_ratio);
-        chosen.log_alpha = hs_select(here, t[k].log_alpha, chosen.log_alpha);
+        chosen.y = hs_select(here[k], t[k].y, chosen.y);
+        chosen.log_pi_y = hs_select(here[k], t[k].log_pi_y, chosen.log_pi_y);
+        chosen.log_ratio = hs_select(here[k], t[k].log_ratio, chosen.log_ratio);
+        chosen.log_alpha = hs_select(here[k], t[k].log_alpha, chosen.log_alpha);
     }
-    t[0] = chosen;
+    return chosen;
 }
 
-static void record_step(sampler *sm, const hs_target *target, const hs_proposal *proposal)
+/* What a step makes besides what it remembers. */
+enum { OUTPUTS = 7 };
+
+static void list_outputs(sampler *sm, hs_var **outputs)
+{
+    hs_var *const list[OUTPUTS] = { &sm->next,   &sm->alpha,    &sm->accepted, &sm->jump,
+                                    &sm->log_pi, &sm->log_pi_x, &sm->nonfinite };
+    memcpy(outputs, list, sizeof list);
+}
+
+/* Makes inputs of what is known of the state, and finds what is known of the next. False without memory. */
+static bool remember(sampler *sm, const hs_var *y, const hs_var *here, size_t ways,
+                     hs_params *changing)
 {
     hs_tape *tape = sm->tape;
-    hs_transition t[HS_MAX_WAYS];
-    hs_var x = record_start(target, tape, &sm->x);
-    if (sm->knows >= KNOWS_LOG_PI) {
-        sm->known_log_pi = hs_input(tape, "log density of x", HS_START, hs_scalar_shape());
-        hs_tape_note(tape, target, TARGET_LOG_DENSITY, x, sm->known_log_pi);
-    }
-    if (sm->knows >= KNOWS_SCORE) {
-        sm->known_score = hs_input(tape, "score of x", HS_START, hs_dims(sm->dim));
-        hs_tape_note(tape, target, TARGET_SCORE, x, sm->known_score);
-    }
+    const size_t parameters = changing ? hs_params_count(changing) : 0;
+    hs_var *outputs[OUTPUTS], values[OUTPUTS + HS_MAX_WAYS];
+    hs_var *parameter = hs_alloc((parameters + 1) * sizeof *parameter);
+    if (!parameter)
+        return false;
+    for (size_t i = 0; i < parameters; i++)
+        parameter[i] = hs_param_var(tape, hs_params_at(changing, i));
+    list_outputs(sm, outputs);
+    for (size_t i = 0; i < OUTPUTS; i++)
+        values[i] = *outputs[i];
+    memcpy(values + OUTPUTS, here, (ways - 1) * sizeof *here);
+    sm->knows = hs_remember(&(hs_succession){ sm->x, y, ways, parameter, parameters }, values,
+                            OUTPUTS + ways - 1, &sm->known);
+    hs_free(parameter);
+    for (size_t i = 0; i < OUTPUTS; i++)
+        *outputs[i] = values[i];
+    sm->next_known = hs_alloc((sm->knows + 1) * sizeof *sm->next_known);
+    for (size_t i = 0; sm->next_known && i < sm->knows; i++)
+        sm->next_known[i] = hs_select(
+            sm->accepted, of_way(values + OUTPUTS, ways, sm->known[i].at_y), sm->known[i].input);
+    return sm->next_known != NULL;
+}
+
+/* All values of the batch are rows, those of x like those of y: one start has one proposal. */
+static bool record_step(sampler *sm, const hs_target *target, const hs_proposal *proposal,
+                        sampler_memory memory)
+{
+    hs_tape *tape = sm->tape;
+    const size_t ways = hs_proposal_ways(proposal);
+    hs_transition ways_of_moving[HS_MAX_WAYS];
+    hs_var here[HS_MAX_WAYS], y[HS_MAX_WAYS];
+    hs_var x = record_start(target, tape, HS_ROW, &sm->x);
     hs_var n = hs_normal(tape, HS_ROW, hs_dims(hs_proposal_normals(proposal)), STREAM_NOISE);
-    hs_transitions(target, proposal, x, n, t);
-    choose_way(t, hs_proposal_ways(proposal), tape);
+    hs_transitions(target, proposal, x, n, ways_of_moving);
+    for (size_t k = 0; k < ways; k++)
+        y[k] =
+            x.id == sm->x.id ? ways_of_moving[k].y : hs_slice(ways_of_moving[k].y, 0, 0, sm->dim);
+    choose_way(ways_of_moving, ways, tape, here);
+    const hs_transition t = chosen_transition(here, ways, ways_of_moving);
     /* The ratio minus itself is 0 where it is finite, else NaN: such points are never accepted. */
-    hs_var finite = hs_eq(hs_sub(t->log_ratio, t->log_ratio), hs_const(tape, 0));
+    hs_var finite = hs_eq(hs_sub(t.log_ratio, t.log_ratio), hs_const(tape, 0));
     hs_var zero = hs_const(tape, 0);
     hs_var log_u = hs_log(hs_uniform(tape, HS_ROW, hs_scalar_shape(), STREAM_ACCEPT));
-    sm->accepted = hs_mul(finite, hs_lt(log_u, t->log_alpha));
-    sm->alpha = hs_select(finite, hs_exp(t->log_alpha), zero);
-    sm->jump = hs_select(finite, hs_mul(sm->alpha, hs_transition_jump(t)), zero);
-    sm->log_pi = hs_select(sm->accepted, t->log_pi_y, t->log_pi_x);
-    sm->log_pi_x = hs_copy(t->log_pi_x);
+    sm->accepted = hs_mul(finite, hs_lt(log_u, t.log_alpha));
+    sm->alpha = hs_select(finite, hs_exp(t.log_alpha), zero);
+    sm->jump = hs_select(finite, hs_mul(sm->alpha, hs_transition_jump(&t)), zero);
+    sm->log_pi = hs_select(sm->accepted, t.log_pi_y, t.log_pi_x);
+    sm->log_pi_x = hs_copy(t.log_pi_x);
     sm->nonfinite = hs_sub_from(1, finite);
-    sm->next = hs_select(sm->accepted, hs_slice(t->y, 0, 0, sm->dim), sm->x);
-    if (sm->knows >= KNOWS_SCORE) /* which the proposal has recorded already, for the way back */
-        sm->next_score = hs_select(sm->accepted, hs_target_score(target, t->y), sm->known_score);
+    sm->next = hs_select(sm->accepted, of_way(here, ways, y), sm->x);
+    return memory == FORGETS ||
+           remember(sm, y, here, ways,
+                    memory == REMEMBERS_TARGET ? hs_proposal_params(proposal) : NULL);
 }
 
-static sampler_knowledge can_know(const hs_target *target, const hs_proposal *proposal)
+static hs_status make_plan(sampler *sm)
 {
-    if (hs_target_dim(target) != hs_target_original_dim(target))
-        return KNOWS_NOTHING;
-    return hs_proposal_gradients(proposal) && hs_proposal_ways(proposal) == 1 ? KNOWS_SCORE
-                                                                              : KNOWS_LOG_PI;
-}
-
-/* A plan for what the sampler has to know where its state was set. */
-static hs_status open_look(sampler *sm, const hs_target *target)
-{
-    if (sm->knows == KNOWS_NOTHING)
-        return HS_OK;
-    const size_t size = hs_dtype_size(hs_session_dtype(sm->session));
-    sm->log_pi_now = hs_alloc_zero(sm->chains, size);
-    sm->score_now = hs_alloc_zero(sm->chains * sm->dim, size);
-    sm->look_tape = hs_tape_new(hs_session_dtype(sm->session));
-    if (!sm->log_pi_now || !sm->score_now)
+    const hs_plan_options options = { .starts = sm->chains,
+                                      .threads = hs_session_threads(sm->session) };
+    hs_var *single[OUTPUTS], *outputs = hs_alloc((OUTPUTS + sm->knows) * sizeof *outputs);
+    if (!outputs)
         return HS_ENOMEM;
-    sm->look_x = hs_input(sm->look_tape, "x", HS_START, hs_dims(sm->dim));
-    sm->look_log_pi = hs_copy(hs_target_log_density(target, sm->look_x));
-    sm->look_score = sm->look_log_pi;
-    if (sm->knows >= KNOWS_SCORE)
-        sm->look_score = hs_target_score(target, sm->look_x);
-    const hs_var outputs[] = { sm->look_log_pi, sm->look_score };
-    const hs_status status = hs_plan_new(
-        &sm->look, outputs, sm->knows >= KNOWS_SCORE ? 2 : 1,
-        &(hs_plan_options){ .starts = sm->chains, .threads = hs_session_threads(sm->session) });
-    hs_plan_set(sm->look, sm->look_x, sm->state);
-    hs_plan_set(sm->plan, sm->known_log_pi, sm->log_pi_now);
-    if (sm->knows >= KNOWS_SCORE)
-        hs_plan_set(sm->plan, sm->known_score, sm->score_now);
+    list_outputs(sm, single);
+    for (size_t i = 0; i < OUTPUTS; i++)
+        outputs[i] = *single[i];
+    for (size_t i = 0; i < sm->knows; i++)
+        outputs[OUTPUTS + i] = sm->next_known[i];
+    hs_status status = hs_plan_new(&sm->plan, outputs, OUTPUTS + sm->knows, &options);
+    for (size_t i = 0; i < sm->knows; i++)
+        outputs[i] = sm->known[i].at_x;
+    if (!status && sm->knows)
+        status = hs_plan_new(&sm->look, outputs, sm->knows, &options);
+    hs_free(outputs);
     return status;
 }
 
-/* Keeps what the plan says of the target at the state. */
-static void keep_knowledge(sampler *sm, const hs_plan *plan, hs_var log_pi, hs_var score)
+static size_t known_bytes(const sampler *sm, size_t i)
 {
-    const size_t size = hs_dtype_size(hs_session_dtype(sm->session));
-    if (sm->knows >= KNOWS_LOG_PI)
-        memcpy(sm->log_pi_now, hs_plan_get(plan, log_pi), sm->chains * size);
-    if (sm->knows >= KNOWS_SCORE)
-        memcpy(sm->score_now, hs_plan_get(plan, score), sm->chains * sm->dim * size);
+    const hs_shape shape = hs_var_shape(sm->known[i].input);
+    return sm->chains * hs_shape_count(&shape) * hs_dtype_size(hs_session_dtype(sm->session));
+}
+
+static hs_status allocate(sampler *sm)
+{
+    sm->state = hs_alloc_zero(sm->chains * sm->dim, hs_dtype_size(hs_session_dtype(sm->session)));
+    sm->known_now = hs_alloc_zero(sm->knows + 1, sizeof *sm->known_now);
+    if (!sm->state || !sm->known_now)
+        return HS_ENOMEM;
+    hs_plan_set(sm->plan, sm->x, sm->state);
+    hs_plan_set(sm->look, sm->x, sm->state);
+    for (size_t i = 0; i < sm->knows; i++) {
+        sm->known_now[i] = hs_alloc_zero(1, known_bytes(sm, i));
+        if (!sm->known_now[i])
+            return HS_ENOMEM;
+        hs_plan_set(sm->plan, sm->known[i].input, sm->known_now[i]);
+    }
+    return HS_OK;
 }
 
 bool sampler_open(sampler *sm, const hs_target *target, const hs_proposal *proposal, size_t chains,
-                  bool remember)
+                  sampler_memory memory)
 {
     *sm = (sampler){ .session = hs_target_session(target), .chains = chains };
     hs_session *s = sm->session;
@@ -133,39 +183,29 @@ bool sampler_open(sampler *sm, const hs_target *target, const hs_proposal *propo
         return false;
     }
     sm->dim = hs_target_original_dim(target);
-    sm->knows = remember ? can_know(target, proposal) : KNOWS_NOTHING;
     sm->tape = hs_tape_new(hs_session_dtype(s));
-    record_step(sm, target, proposal);
-    const hs_var outputs[] = { sm->next,   sm->alpha,    sm->accepted,  sm->jump,
-                               sm->log_pi, sm->log_pi_x, sm->nonfinite, sm->next_score };
-    const hs_plan_options options = { .starts = chains, .threads = hs_session_threads(s) };
-    hs_status status = hs_plan_new(&sm->plan, outputs, sm->knows >= KNOWS_SCORE ? 8 : 7, &options);
-    if (status) {
-        hs_session_fail(s, status, "%s", hs_tape_error(sm->tape));
-        sampler_close(sm);
-        return false;
-    }
-    sm->state = hs_alloc_zero(chains * sm->dim, hs_dtype_size(hs_session_dtype(s)));
-    status = sm->state ? open_look(sm, target) : HS_ENOMEM;
+    hs_status status = record_step(sm, target, proposal, memory) ? make_plan(sm) : HS_ENOMEM;
+    if (!status)
+        status = allocate(sm);
     if (status) {
         hs_session_fail(s, status, "%s",
-                        status == HS_ENOMEM ? "out of memory" : hs_tape_error(sm->look_tape));
+                        status == HS_ENOMEM ? "out of memory" : hs_tape_error(sm->tape));
         sampler_close(sm);
         return false;
     }
-    hs_plan_set(sm->plan, sm->x, sm->state);
     return true;
 }
 
 void sampler_close(sampler *sm)
 {
+    for (size_t i = 0; sm->known_now && i < sm->knows; i++)
+        hs_free(sm->known_now[i]);
+    hs_free(sm->known_now);
+    hs_free(sm->next_known);
     hs_plan_free(sm->plan);
-    hs_tape_free(sm->tape);
     hs_plan_free(sm->look);
-    hs_tape_free(sm->look_tape);
+    hs_tape_free(sm->tape);
     hs_free(sm->state);
-    hs_free(sm->log_pi_now);
-    hs_free(sm->score_now);
     *sm = (sampler){ 0 };
 }
 
@@ -202,7 +242,7 @@ bool sampler_start_exactly(sampler *sm, const hs_target *target, uint64_t seed)
     hs_session *s = sm->session;
     hs_tape *tape = hs_tape_new(hs_session_dtype(s));
     hs_plan *plan = NULL;
-    hs_var x = hs_slice(record_start(target, tape, NULL), 0, 0, sm->dim);
+    hs_var x = hs_slice(record_start(target, tape, HS_START, NULL), 0, 0, sm->dim);
     hs_status status = hs_plan_new(&plan, &x, 1, &(hs_plan_options){ .starts = sm->chains });
     if (!status)
         status = hs_plan_run(plan, &(hs_run){ .seed = seed, .step = 0 });
@@ -217,13 +257,22 @@ bool sampler_start_exactly(sampler *sm, const hs_target *target, uint64_t seed)
     return !status;
 }
 
+/* Keeps what a plan says of the state. */
+static void keep_knowledge(sampler *sm, const hs_plan *plan)
+{
+    for (size_t i = 0; i < sm->knows; i++)
+        memcpy(sm->known_now[i],
+               hs_plan_get(plan, plan == sm->look ? sm->known[i].at_x : sm->next_known[i]),
+               known_bytes(sm, i));
+}
+
 bool sampler_step(sampler *sm, uint64_t seed, uint64_t step)
 {
     hs_status status = HS_OK;
     if (sm->look && !sm->looked) {
         status = hs_plan_run(sm->look, &(hs_run){ .seed = seed });
         if (!status)
-            keep_knowledge(sm, sm->look, sm->look_log_pi, sm->look_score);
+            keep_knowledge(sm, sm->look);
         sm->looked = !status;
     }
     if (!status)
@@ -232,7 +281,7 @@ bool sampler_step(sampler *sm, uint64_t seed, uint64_t step)
         hs_session_fail(sm->session, status, "%s", hs_plan_error(sm->plan));
         return false;
     }
-    keep_knowledge(sm, sm->plan, sm->log_pi, sm->next_score);
+    keep_knowledge(sm, sm->plan);
     memcpy(sm->state, hs_plan_get(sm->plan, sm->next),
            sm->chains * sm->dim * hs_dtype_size(hs_session_dtype(sm->session)));
     return true;

@@ -4,6 +4,7 @@
 #define HASTINGS_MCMC_SAMPLER_INTERNAL_H
 
 #include <hastings/autograd/plan.h>
+#include <hastings/autograd/remember.h>
 #include <hastings/mcmc/transition.h>
 
 /* Streams of the draws of a step. Those of a target's exact draws come first. */
@@ -18,11 +19,11 @@ enum {
 
 /* The start point of a transition: exact draws if `given` is NULL; else *given becomes an input of the
  * original coordinates, to which auxiliary ones are appended. */
-hs_var record_start(const hs_target *target, hs_tape *tape, hs_var *given);
+hs_var record_start(const hs_target *target, hs_tape *tape, hs_extent extent, hs_var *given);
 
-/* What a sampler knows of the target at its state from the step before. Auxiliary coordinates, drawn anew in each
- * step, leave nothing to be known. */
-typedef enum { KNOWS_NOTHING, KNOWS_LOG_PI, KNOWS_SCORE } sampler_knowledge;
+/* What a sampler remembers of its state from the step before: everything, or what does not depend on the proposal's
+ * parameters, so that they may change between steps. */
+typedef enum { FORGETS, REMEMBERS_TARGET, REMEMBERS_ALL } sampler_memory;
 
 typedef struct {
     hs_session *session;
@@ -31,19 +32,19 @@ typedef struct {
     size_t chains, dim; /* original coordinates */
     void *state;        /* [chains][dim], in the session's number type */
     hs_var x, next, alpha, accepted, jump, log_pi, log_pi_x, nonfinite;
-    sampler_knowledge knows;
-    hs_var known_log_pi, known_score, next_score;
-    void *log_pi_now, *score_now; /* [chains] and [chains][dim]: as the state */
-    hs_tape *look_tape;           /* finds them out where the state was set */
-    hs_plan *look;
-    hs_var look_x, look_log_pi, look_score;
+    hs_remembered
+        *known; /* of the state: log density, score, a proposal's networks, whatever y has too */
+    size_t knows;
+    hs_var *next_known; /* of the next state */
+    void **known_now;   /* [knows]: [chains][count] each, as the state */
+    hs_plan *look;      /* finds them out where the state was set */
     bool looked;
 } sampler;
 
-/* Makes a sampler; false after failing the session. One that remembers log densities from step to step is faster, and
- * goes on from a state that was set with what it computes there anew, which need not be the same bits. */
+/* Makes a sampler; false after failing the session. One that remembers is faster, and goes on from a state that was set
+ * with what it computes there anew, which need not be the same bits. */
 bool sampler_open(sampler *sm, const hs_target *target, const hs_proposal *proposal, size_t chains,
-                  bool remember);
+                  sampler_memory memory);
 void sampler_close(sampler *sm);
 
 /* Sets the state from doubles, and reads it back. */

@@ -94,18 +94,6 @@ hs_var hs_target_score_at(const hs_target *t, hs_var x, const char *at)
     return score;
 }
 
-hs_var target_known_log_density(const hs_target *t, hs_var x, const char *at)
-{
-    hs_var known = hs_tape_noted(x, t, TARGET_LOG_DENSITY);
-    return known.id >= 0 ? known : hs_target_log_density(t, x);
-}
-
-hs_var target_known_score(const hs_target *t, hs_var x, const char *at)
-{
-    hs_var known = hs_tape_noted(x, t, TARGET_SCORE);
-    return known.id >= 0 ? known : hs_target_score(t, x);
-}
-
 hs_var hs_target_draw_at(const hs_target *t, hs_tape *tape, hs_extent extent, uint32_t stream,
                          const char *at)
 {

@@ -31,12 +31,6 @@ bool target_array_copy(hs_session *s, target_array *array, const char *name, hs_
 /* The array on a tape of either number type. */
 hs_var target_array_at(const target_array *array, hs_tape *tape, const char *at);
 
-/* Notes of a target on a tape (hs_tape_note) about its log density and score at a point; and these, from the note if
- * there is one. No gradient flows from a note to x: these are for code that does not differentiate in sampling. */
-enum { TARGET_LOG_DENSITY, TARGET_SCORE };
-hs_var target_known_log_density(const hs_target *t, hs_var x, const char *at);
-hs_var target_known_score(const hs_target *t, hs_var x, const char *at);
-
 /* ---- Checks: false, and the session fails, if input is wrong --------------------------------- */
 
 bool target_check_dim(hs_session *s, const char *target, size_t dim, size_t least);

@@ -37,7 +37,7 @@ static void record_batch(batch *b)
     const size_t ways = hs_proposal_ways(b->proposal);
     hs_transition t[HS_MAX_WAYS];
     hs_var loss[HS_MAX_WAYS], alpha[HS_MAX_WAYS], jump[HS_MAX_WAYS];
-    hs_var x = record_start(b->target, b->tape, b->options->points ? &b->x : NULL);
+    hs_var x = record_start(b->target, b->tape, HS_START, b->options->points ? &b->x : NULL);
     hs_var n = hs_normal(b->tape, HS_ROW, hs_dims(hs_proposal_normals(b->proposal)), STREAM_NOISE);
     b->adapted = hs_input(b->tape, "adapted number of the objective", HS_SHARED, hs_scalar_shape());
     hs_transitions(b->target, b->proposal, x, n, t);
@@ -350,7 +350,7 @@ static bool open_trainer(trainer *t, const hs_target *target, const hs_proposal 
     }
     if (!o->online)
         return true;
-    if (!sampler_open(&t->chains, target, proposal, o->starts, false))
+    if (!sampler_open(&t->chains, target, proposal, o->starts, FORGETS))
         return false;
     sampler_set(&t->chains, o->points);
     return true;

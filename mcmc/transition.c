@@ -1,4 +1,3 @@
-#include <hastings/mcmc/targets_internal.h>
 #include <hastings/mcmc/transition.h>
 
 #undef HS_HERE
@@ -14,7 +13,7 @@ void hs_transitions_at(const hs_target *target, const hs_proposal *proposal, hs_
             hs_target_name(target), dim, hs_proposal_name(proposal), hs_proposal_dim(proposal));
     hs_move moves[HS_MAX_WAYS];
     hs_proposal_moves(proposal, x, n, moves);
-    hs_var log_pi_x = target_known_log_density(target, x, at);
+    hs_var log_pi_x = hs_target_log_density(target, x);
     for (size_t k = 0; k < ways; k++) {
         const hs_move *m = &moves[k];
         hs_var log_pi_y = hs_target_log_density(target, m->y);

@@ -184,7 +184,7 @@ hs_status hs_tune(hs_session *s, const hs_target *target, const hs_proposal *pro
         return hs_session_fail(s, HS_EINVAL,
                                "tuning: proposal \"%s\" has no parameter \"step\" of one number",
                                hs_proposal_name(proposal));
-    if (!sampler_open(&t.sampler, target, proposal, o->chains, true))
+    if (!sampler_open(&t.sampler, target, proposal, o->chains, REMEMBERS_TARGET))
         return hs_session_status(s);
     const size_t dim = t.sampler.dim;
     double *memory = hs_alloc_zero((o->chains + 3) * dim, sizeof *memory);

@@ -1,0 +1,340 @@
+/* Finds what is computed of x and of y alike: x's part of the tape is looked up, node by node, with y in the place of x. */
+#include "tape_internal.h"
+
+#include <hastings/autograd/remember.h>
+
+#include <string.h>
+
+/* Of what a node is computed. */
+typedef enum { OF_CONSTANTS, OF_X, OF_OTHERS } origin;
+
+typedef struct {
+    hs_tape *tape;
+    const hs_succession *s;
+    int32_t size;
+    int32_t *same; /* the first node that computes the same as this one */
+    int32_t *slot; /* those first nodes by hash, open addressing; -1 is free */
+    uint32_t mask;
+    int32_t
+        *image;   /* [ways][size]: the node that computes of y what this one does of x; -1: none */
+    int32_t *map; /* what takes the place of a node */
+    int32_t *in;  /* inputs of the node that is looked up */
+    unsigned char *origin;
+    bool *costly, *live, *kept, *wanted;
+} search;
+
+static bool allocate(search *f)
+{
+    const size_t size = (size_t)f->size;
+    size_t most = 1;
+    for (int32_t id = 0; id < f->size; id++)
+        if ((size_t)f->tape->node[id].inputs > most)
+            most = (size_t)f->tape->node[id].inputs;
+    for (f->mask = 63; f->mask < 2 * size; f->mask = 2 * f->mask + 1)
+        ;
+    f->same = hs_alloc(size * sizeof *f->same);
+    f->slot = hs_alloc(((size_t)f->mask + 1) * sizeof *f->slot);
+    f->image = hs_alloc(f->s->ways * size * sizeof *f->image);
+    f->map = hs_alloc(size * sizeof *f->map);
+    f->in = hs_alloc(most * sizeof *f->in);
+    f->origin = hs_alloc_zero(size, sizeof *f->origin);
+    f->costly = hs_alloc_zero(4 * size, sizeof *f->costly);
+    if (!f->same || !f->slot || !f->image || !f->map || !f->in || !f->origin || !f->costly)
+        return false;
+    f->live = f->costly + size;
+    f->kept = f->live + size;
+    f->wanted = f->kept + size;
+    memset(f->slot, -1, ((size_t)f->mask + 1) * sizeof *f->slot);
+    memset(f->image, -1, f->s->ways * size * sizeof *f->image);
+    return true;
+}
+
+static void release(search *f)
+{
+    hs_free(f->same);
+    hs_free(f->slot);
+    hs_free(f->image);
+    hs_free(f->map);
+    hs_free(f->in);
+    hs_free(f->origin);
+    hs_free(f->costly);
+}
+
+/* ---- Equal nodes ------------------------------------------------------------------------------ */
+
+/* The place in the table of a node like `node` whose inputs are f->in; it is free if there is none. */
+static int32_t *look_up(const search *f, const tape_node *node)
+{
+    uint64_t hash = (uint64_t)node->op * 31 + hs_shape_count(&node->shape);
+    for (int i = 0; i < node->inputs; i++)
+        hash = (hash ^ (uint64_t)f->in[i]) * 0x9e3779b97f4a7c15u;
+    uint32_t at = (uint32_t)(hash >> 32) & f->mask;
+    for (; f->slot[at] >= 0; at = (at + 1) & f->mask) {
+        const tape_node *other = &f->tape->node[f->slot[at]];
+        bool equal = other->op == node->op && other->extent == node->extent &&
+                     other->inputs == node->inputs && hs_shape_equal(&other->shape, &node->shape) &&
+                     attributes_equal(other->attributes, node->attributes,
+                                      hs_shape_count(&node->shape) * hs_dtype_size(f->tape->dtype));
+        for (int i = 0; equal && i < node->inputs; i++)
+            equal = f->same[other->input[i]] == f->in[i];
+        if (equal)
+            break;
+    }
+    return &f->slot[at];
+}
+
+/* The part of a joined value that a slice takes out again; -1 if it is no slice, or not of one whole part. */
+static int32_t part_taken(const search *f, const tape_node *node)
+{
+    const tape_node *joined = node->op == OP_slice ? &f->tape->node[f->same[node->input[0]]] : NULL;
+    if (!joined || joined->op != OP_concat || joined->attributes->axis != node->attributes->axis)
+        return -1;
+    size_t first = 0;
+    for (int i = 0; i < joined->inputs; i++) {
+        const tape_node *part = &f->tape->node[joined->input[i]];
+        if (first == node->attributes->first && part->extent == node->extent &&
+            hs_shape_equal(&part->shape, &node->shape))
+            return f->same[joined->input[i]];
+        first += part->shape.dim[node->attributes->axis];
+    }
+    return -1;
+}
+
+static void find_equals(search *f)
+{
+    for (int32_t id = 0; id < f->size; id++) {
+        const tape_node *node = &f->tape->node[id];
+        const int32_t part = part_taken(f, node);
+        f->same[id] = part >= 0 ? part : id;
+        if (part >= 0 || node->op == OP_input) /* no two inputs are the same */
+            continue;
+        for (int i = 0; i < node->inputs; i++)
+            f->in[i] = f->same[node->input[i]];
+        int32_t *slot = look_up(f, node);
+        if (*slot < 0)
+            *slot = id;
+        f->same[id] = *slot;
+    }
+}
+
+/* ---- What may be remembered -------------------------------------------------------------------- */
+
+static bool is_changing(const search *f, int32_t id)
+{
+    for (size_t i = 0; i < f->s->n_changing; i++)
+        if (f->s->changing[i].id == id)
+            return true;
+    return false;
+}
+
+static origin origin_of_leaf(const search *f, int32_t id)
+{
+    const op_code op = f->tape->node[id].op;
+    if (id == f->s->x.id)
+        return OF_X;
+    return op == OP_input || op == OP_normal || op == OP_uniform || is_changing(f, id)
+               ? OF_OTHERS
+               : OF_CONSTANTS;
+}
+
+/* Sums over the batch are of all its rows, of which some move and others don't. */
+static void find_origins(search *f)
+{
+    for (int32_t id = 0; id < f->size; id++) {
+        const tape_node *node = &f->tape->node[id];
+        if (f->same[id] != id) {
+            f->origin[id] = f->origin[f->same[id]];
+            f->costly[id] = f->costly[f->same[id]];
+            continue;
+        }
+        f->costly[id] = node->op == OP_matmul || node->op == OP_sum_to || node->op == OP_call ||
+                        node->op == OP_call_grad || node->op == OP_call_hvp ||
+                        node->op == OP_logsumexp;
+        if (node->inputs == 0)
+            f->origin[id] = (unsigned char)origin_of_leaf(f, id);
+        for (int i = 0; i < node->inputs; i++) {
+            const int32_t in = f->same[node->input[i]];
+            if (f->origin[in] > f->origin[id])
+                f->origin[id] = f->origin[in];
+            if (f->tape->node[in].extent > node->extent)
+                f->origin[id] = OF_OTHERS;
+            f->costly[id] = f->costly[id] || (f->costly[in] && f->origin[in] == OF_X);
+        }
+    }
+}
+
+static void find_images(search *f, size_t way)
+{
+    int32_t *image = f->image + way * (size_t)f->size;
+    for (int32_t id = 0; id < f->size; id++) {
+        const tape_node *node = &f->tape->node[id];
+        if (f->same[id] != id)
+            continue;
+        if (id == f->s->x.id)
+            image[id] = f->same[f->s->y[way].id];
+        else if (f->origin[id] == OF_CONSTANTS)
+            image[id] = id;
+        if (f->origin[id] != OF_X || id == f->s->x.id)
+            continue;
+        bool all = true;
+        for (int i = 0; i < node->inputs && all; i++) {
+            f->in[i] = image[f->same[node->input[i]]];
+            all = f->in[i] >= 0;
+        }
+        if (all)
+            image[id] = *look_up(f, node);
+    }
+}
+
+/* Marks what values need; what is kept needs nothing, and is wanted. */
+static void mark_live(search *f, const hs_var *values, size_t n)
+{
+    memset(f->live, 0, (size_t)f->size);
+    for (size_t i = 0; i < n; i++)
+        f->live[values[i].id] = true;
+    for (int32_t id = f->size - 1; id >= 0; id--) {
+        if (!f->live[id])
+            continue;
+        const tape_node *node = &f->tape->node[id];
+        f->wanted[f->same[id]] = f->kept[f->same[id]];
+        for (int i = 0; i < node->inputs && !f->kept[f->same[id]]; i++)
+            f->live[node->input[i]] = true;
+    }
+}
+
+/* Nothing is kept whose image is not computed anyway, and nothing at all if y is a function of x: what is computed of y
+ * would itself be of x. */
+static void find_kept(search *f)
+{
+    for (size_t way = 0; way < f->s->ways; way++)
+        if (f->origin[f->s->y[way].id] != OF_OTHERS)
+            return;
+    bool *computed = f->wanted; /* not in use yet: nodes that are live, or equal to one that is */
+    for (int32_t id = 0; id < f->size; id++)
+        computed[f->same[id]] = computed[f->same[id]] || f->live[id];
+    for (int32_t id = 0; id < f->size; id++) {
+        f->kept[id] = f->origin[id] == OF_X && f->costly[id] && f->same[id] == id;
+        for (size_t way = 0; way < f->s->ways && f->kept[id]; way++) {
+            const int32_t image = f->image[way * (size_t)f->size + (size_t)id];
+            f->kept[id] = image >= 0 && computed[image];
+        }
+    }
+    memset(f->wanted, 0, (size_t)f->size);
+}
+
+/* ---- The new values ---------------------------------------------------------------------------- */
+
+/* Records anew what depends on the inputs that take the place of what is wanted. */
+static void replace(search *f, const char *at)
+{
+    hs_var inputs[4096]; /* of one node: hs_concat's limit */
+    for (int32_t id = 0; id < f->size; id++) {
+        const tape_node node = f->tape->node[id]; /* the list may move */
+        const int32_t first = f->same[id];
+        f->map[id] = id;
+        if (f->wanted[first]) {
+            f->map[id] = first < id
+                             ? f->map[first]
+                             : hs_input_at(f->tape, "remembered", node.extent, node.shape, at).id;
+            continue;
+        }
+        bool changed = false;
+        for (int i = 0; i < node.inputs && f->live[id]; i++) {
+            inputs[i] = (hs_var){ f->tape, f->map[node.input[i]] };
+            changed = changed || inputs[i].id != node.input[i];
+        }
+        if (changed)
+            f->map[id] = hs_name(tape_append(f->tape, node.op, node.extent, node.shape, inputs,
+                                             node.inputs, node.attributes, node.at),
+                                 node.name)
+                             .id;
+        if (f->tape->status != HS_OK)
+            return;
+    }
+}
+
+/* A node that was live may be equal to the image, and stand for it. */
+static void find_recorded_images(search *f, int32_t *recorded)
+{
+    for (int32_t id = f->size - 1; id >= 0; id--)
+        if (f->live[id])
+            recorded[f->same[id]] = f->map[id];
+}
+
+static size_t make_list(search *f, hs_remembered **list)
+{
+    size_t count = 0;
+    for (int32_t id = 0; id < f->size; id++)
+        count += f->wanted[id];
+    int32_t *recorded = hs_alloc((size_t)f->size * sizeof *recorded);
+    hs_remembered *made = hs_arena_alloc(&f->tape->arena, (count + 1) * sizeof *made);
+    hs_var *at_y = hs_arena_alloc(&f->tape->arena, (count * f->s->ways + 1) * sizeof *at_y);
+    if (!recorded || !made || !at_y) {
+        hs_free(recorded);
+        hs_tape_fail(f->tape, HS_ENOMEM, "hs_remember", "out of memory");
+        return 0;
+    }
+    find_recorded_images(f, recorded);
+    *list = made;
+    for (int32_t id = 0; id < f->size; id++) {
+        if (!f->wanted[id])
+            continue;
+        *made++ = (hs_remembered){ { f->tape, f->map[id] }, { f->tape, id }, at_y };
+        for (size_t way = 0; way < f->s->ways; way++) {
+            const int32_t image = f->image[way * (size_t)f->size + (size_t)id];
+            *at_y++ = (hs_var){ f->tape, recorded[image] };
+        }
+    }
+    hs_free(recorded);
+    return count;
+}
+
+static bool check(const hs_succession *s, const hs_var *values, size_t n, const char *at)
+{
+    bool ok = inputs_ok(&s->x, 1, "remember", at);
+    for (size_t i = 0; ok && i < n; i++)
+        ok = inputs_ok((hs_var[]){ s->x, values[i] }, 2, "remember", at);
+    for (size_t i = 0; ok && i < s->ways; i++) {
+        ok = inputs_ok((hs_var[]){ s->x, s->y[i] }, 2, "remember", at);
+        const tape_node *x = node_of(s->x), *y = ok ? node_of(s->y[i]) : x;
+        if (ok && (x->op != OP_input || x->extent == HS_SHARED || x->extent != y->extent ||
+                   !hs_shape_equal(&x->shape, &y->shape))) {
+            char text[2][VAR_TEXT];
+            hs_tape_fail(
+                s->x.tape, HS_ESHAPE, at,
+                "remember: %s cannot become %s, which must be an input of the batch, and of "
+                "the same shape and extent",
+                var_text(s->y[i], text[0]), var_text(s->x, text[1]));
+            ok = false;
+        }
+    }
+    return ok;
+}
+
+size_t hs_remember_at(const hs_succession *s, hs_var *values, size_t n, hs_remembered **list,
+                      const char *at)
+{
+    *list = NULL;
+    if (!check(s, values, n, at))
+        return 0;
+    search f = { .tape = s->x.tape, .s = s, .size = s->x.tape->size };
+    size_t count = 0;
+    if (allocate(&f)) {
+        find_equals(&f);
+        find_origins(&f);
+        for (size_t way = 0; way < s->ways; way++)
+            find_images(&f, way);
+        mark_live(&f, values, n);
+        find_kept(&f);
+        mark_live(&f, values, n);
+        replace(&f, at);
+        if (f.tape->status == HS_OK)
+            count = make_list(&f, list);
+        for (size_t i = 0; i < n && f.tape->status == HS_OK; i++)
+            values[i].id = f.map[values[i].id];
+    } else {
+        hs_tape_fail(s->x.tape, HS_ENOMEM, at, "remember: out of memory");
+    }
+    release(&f);
+    return count;
+}
