@@ -83,8 +83,7 @@ static hs_activation_kind activation_of(op_code op)
     }
 }
 
-/* A product of a shared matrix with a vector of the batch: the form whose kernel can do more. */
-static bool is_layer(const hs_plan *plan, const plan_node *node)
+bool plan_is_layer(const hs_plan *plan, const plan_node *node)
 {
     if (node->op != OP_matmul || node->extent == HS_SHARED)
         return false;
@@ -100,7 +99,7 @@ static int32_t product_behind(const hs_plan *plan, int32_t id)
         const plan_node *node = &plan->node[id];
         if (node->uses != 1 || node->output)
             return -1;
-        if (is_layer(plan, node))
+        if (plan_is_layer(plan, node))
             return id;
         if (node->product >= 0)
             return node->product;

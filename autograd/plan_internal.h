@@ -162,6 +162,7 @@ typedef struct {
     size_t pieces, threads; /* that there is scratch for */
     program **rest;         /* of each step: for features that do not fill a chunk, or NULL */
     size_t sum_numbers;     /* room for the result of a sum */
+    size_t part_bytes;      /* for the products of a piece that sum over features */
     size_t scratch;         /* bytes, of a thread */
 } plan_sweep;
 
@@ -177,6 +178,8 @@ struct plan_step {
     program *program;
     plan_sweep *sweep;           /* if it is the first of one */
     int32_t sweep_sum;           /* number of the sum in its sweep, or -1 */
+    bool sweep_parts;            /* a product that sums over the features of its sweep: */
+    size_t sweep_part;           /* where its result is among those of a piece */
     size_t out_feature;          /* elements from one feature of the result to the next */
     size_t m, n, k;              /* matmul */
     size_t outer, length, inner; /* ops along an axis: [outer][length][inner] */
@@ -321,11 +324,17 @@ size_t program_scratch(const hs_plan *plan, const program *p);
 /* Draws a part of a random vector. */
 void random_run_from(const plan_step *step, run_state *state, size_t first, size_t count);
 
+/* Shared matrix times a vector of the batch: `count` features of the result from `first` on; and the part of the result
+ * that as many features of the vector make, added to what is in `out`, or beginning it (with_start: with bias and addend). */
+void layer_run_from(const plan_step *step, run_state *state, size_t first, size_t count);
+void layer_sum_from(const plan_step *step, run_state *state, size_t first, size_t count, void *out,
+                    bool begins, bool with_start);
+
 /* Makes a sweep of steps that were made one by one. */
 bool sweep_make(hs_plan *plan, plan_step *step, int32_t steps);
 void sweep_run(const plan_step *step, run_state *state);
 size_t sweep_choose_chunk(const hs_plan *plan);
-extern size_t sweep_least_bytes, sweep_chunk_bytes;
+extern size_t sweep_least_bytes, sweep_chunk_bytes, sweep_matrix_bytes, sweep_tall;
 
 /* Whether a result is added to what is there: parts of a sum over the batch are, except for the first. */
 static inline bool adds(const plan_step *step, const run_state *state)
@@ -346,6 +355,9 @@ static inline bool is_unused(const plan_node *node)
 
 /* The node whose buffer holds the value of `id`, following views. */
 int32_t plan_owner(const hs_plan *plan, int32_t id);
+
+/* A product of a shared matrix with a vector of the batch: the form whose kernel can do more. */
+bool plan_is_layer(const hs_plan *plan, const plan_node *node);
 
 static inline bool is_elementwise(const plan_node *node)
 {

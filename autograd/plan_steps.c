@@ -58,7 +58,7 @@ static size_t product_lanes(const run_state *state, hs_extent extent)
 }
 
 /* Shared matrix times a vector of the batch. */
-static void run_layer(const plan_step *step, run_state *state)
+static hs_product layer_of(const plan_step *step, run_state *state)
 {
     const hs_plan *plan = state->plan;
     const plan_node *product = &plan->node[plan->node[step->node].product];
@@ -70,7 +70,7 @@ static void run_layer(const plan_step *step, run_state *state)
     /* w(o, k) is A(o, k), or B(k, o) for a row vector times B. */
     const bool by_out = left ? !t : t;
     const size_t stride = plan->stride[extent];
-    const hs_product p = {
+    return (hs_product){
         .out = out,
         .in = in,
         .lanes = product_lanes(state, extent),
@@ -89,6 +89,55 @@ static void run_layer(const plan_step *step, run_state *state)
         .act = step->tail.act,
         .threads = state->threads,
     };
+}
+
+static void run_layer(const plan_step *step, run_state *state)
+{
+    const hs_product p = layer_of(step, state);
+    hs_product_run(state->plan->dtype, &p);
+}
+
+static const void *further(const void *value, size_t numbers, const hs_plan *plan)
+{
+    return value ? (const char *)value + numbers * plan->element : NULL;
+}
+
+/* Where the features of a value of a sweep begin: there may be no more of it than the present chunk. */
+static const void *from_feature(const void *value, place at, size_t first, size_t stride,
+                                const hs_plan *plan)
+{
+    return at.kind == IN_CHUNK ? value : further(value, first * stride, plan);
+}
+
+void layer_run_from(const plan_step *step, run_state *state, size_t first, size_t count)
+{
+    const hs_plan *plan = state->plan;
+    hs_product p = layer_of(step, state);
+    p.out = count;
+    p.w = further(p.w, first * p.w_out, plan);
+    p.y = (char *)p.y + first * step->out_feature * plan->element;
+    p.bias = further(p.bias, first, plan);
+    p.add = from_feature(p.add, step->tail_in[1], first, p.add_stride, plan);
+    p.gate = from_feature(p.gate, step->tail_in[2], first, p.gate_stride, plan);
+    hs_product_run(plan->dtype, &p);
+}
+
+void layer_sum_from(const plan_step *step, run_state *state, size_t first, size_t count, void *out,
+                    bool begins, bool with_start)
+{
+    const hs_plan *plan = state->plan;
+    hs_product p = layer_of(step, state);
+    const bool left = p.w == resolve(state, step->in[0]);
+    p.in = count;
+    p.w = further(p.w, first * p.w_in, plan);
+    p.x = from_feature(p.x, step->in[left ? 1 : 0], first, p.x_stride, plan);
+    p.y = out;
+    if (!begins || !with_start)
+        p.bias = NULL;
+    if (!begins)
+        p.add = out;
+    else if (!with_start)
+        p.add = NULL;
     hs_product_run(plan->dtype, &p);
 }
 

@@ -4,8 +4,11 @@
  * A value of 1000 features in 64 lanes takes 256 KB, and each step over it would fetch it from the second-level
  * cache or from memory again. Steps that only need a feature to make the same feature can share one way through
  * memory; a sum over features cannot be used before its end. So steps are put in order by time: those of a sweep at
- * an even time, everything else at the odd times in between. Only plans without products are put in order: in
- * others the products take the time. */
+ * an even time, everything else at the odd times in between.
+ *
+ * Where there are products, sweeps go over what tall matrices make, such as the logits of a regression's data: a chunk
+ * of them is made from as many rows of the matrix, used, and multiplied by the same rows on the way back, while both
+ * are in the cache. */
 #include "plan_internal.h"
 
 #include <hastings/tensor/cpu.h>
@@ -15,9 +18,17 @@
 
 /* Bytes of a value that is worth it, and of the part of it that is worked on at a time. Tests set them to 0, and so
  * have sweeps everywhere, of many chunks. */
-size_t sweep_least_bytes = 65536, sweep_chunk_bytes = 65536;
+size_t sweep_least_bytes = 65536, sweep_chunk_bytes = 65536, sweep_matrix_bytes = 393216;
 
-enum { MOST_PIECES = 8 };
+/* A matrix is tall if it has this many times as many rows as columns. */
+size_t sweep_tall = 8;
+
+enum { MOST_PIECES = 8, MOST_PARTS_BYTES = 8 << 20, TILE_ROWS = 48 };
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
 
 /* ---- Which, and in which order ---------------------------------------------------------------- */
 
@@ -34,24 +45,64 @@ static size_t vector_length(const hs_plan *plan, const plan_node *node)
     return space->count;
 }
 
-static bool is_sweepable(const hs_plan *plan, const plan_node *node)
+/* What a product by a shared matrix does to a long vector. */
+typedef enum { NEITHER, MAKES_VECTOR, SUMS_VECTOR } product_role;
+
+/* The layer that the step of a node computes, as the number of its node, with its sizes; -1 if it is none. */
+static int32_t layer_of(const hs_plan *plan, const plan_node *node, size_t *out, size_t *in)
 {
-    return plan->sweep_length > 1 && vector_length(plan, node) == plan->sweep_length;
+    const int32_t id = node->product >= 0 ? node->product : node->host;
+    const plan_node *product = &plan->node[id];
+    if (node->making != BY_STEP || node->stage != STAGE_SHARD || is_unused(node) ||
+        !plan_is_layer(plan, product))
+        return -1;
+    const plan_node *a = &plan->node[product->input[0]], *b = &plan->node[product->input[1]];
+    *out = product->count;
+    *in = a->extent == HS_SHARED && product->shape.dim[1] == 1 ? b->count : a->count;
+    return id;
 }
 
-/* The longest vectors, if they are worth it. */
+static product_role role_of(const hs_plan *plan, const plan_node *node)
+{
+    size_t out, in;
+    const int32_t product = layer_of(plan, node, &out, &in);
+    if (product < 0 || plan->sweep_length <= 1)
+        return NEITHER;
+    if (out == plan->sweep_length && in * sweep_tall <= out)
+        return MAKES_VECTOR;
+    const product_tail *tail = &plan->tail[product];
+    return in == plan->sweep_length && out * sweep_tall <= in && tail->act == HS_ACT_NONE &&
+                   tail->gate < 0
+               ? SUMS_VECTOR
+               : NEITHER;
+}
+
+static bool is_sweepable(const hs_plan *plan, const plan_node *node)
+{
+    return plan->sweep_length > 1 &&
+           (vector_length(plan, node) == plan->sweep_length || role_of(plan, node) != NEITHER);
+}
+
+/* The longest vectors, if they are worth it; where there are products, the longest that tall matrices make. */
 static size_t choose_length(const hs_plan *plan)
 {
-    size_t longest = 0;
+    const size_t rows = plan->starts * plan->rows_per_start, typical = rows < 256 ? rows : 256;
+    size_t longest = 0, made = 0, made_from = 0;
+    bool products = false;
     for (int32_t id = 0; id < plan->nodes; id++) {
         const plan_node *node = &plan->node[id];
-        if (node->op == OP_matmul && node->stage == STAGE_SHARD && !is_unused(node))
-            return 0;
         const size_t length = vector_length(plan, node);
         longest = length > longest ? length : longest;
+        size_t out, in;
+        if (node->op == OP_matmul && node->stage == STAGE_SHARD && !is_unused(node))
+            products = true;
+        if (layer_of(plan, node, &out, &in) >= 0 && in * sweep_tall <= out && out > made) {
+            made = out;
+            made_from = in;
+        }
     }
-    const size_t rows = plan->starts * plan->rows_per_start, typical = rows < 256 ? rows : 256;
-    return longest * typical * plan->element >= sweep_least_bytes ? longest : 0;
+    const size_t length = products ? made : longest;
+    return length * (typical + made_from) * plan->element >= sweep_least_bytes ? length : 0;
 }
 
 /* The times after which a step may come, for what it needs feature by feature, and for what it needs whole. */
@@ -70,10 +121,10 @@ static int32_t next_of_parity(int32_t time, int32_t odd)
     return time + ((time ^ odd) & 1);
 }
 
-/* A whole value under another name: what holds for it holds for the view. */
+/* A whole value under another name, or in another shape: what holds for it holds for the view. */
 static bool is_alias(const hs_plan *plan, const plan_node *node)
 {
-    return node->making == BY_VIEW && hs_shape_equal(&node->shape, &plan->node[node->host].shape);
+    return node->making == BY_VIEW && node->count == plan->node[node->host].count;
 }
 
 /* When each node is computed; before everything: -1. */
@@ -92,7 +143,9 @@ static void find_times(const hs_plan *plan, int32_t *time, needs *need)
             const int32_t t = time[node->input[i]];
             if (in->making == BY_OTHER)
                 continue; /* what it needs is needed by the same step */
-            if (t % 2 == 0 && in->count == plan->sweep_length)
+            const bool all =
+                node->op == OP_matmul && role_of(plan, &plan->node[by]) == MAKES_VECTOR;
+            if (t % 2 == 0 && in->count == plan->sweep_length && !all)
                 need[by].by_feature = later(need[by].by_feature, t);
             else
                 need[by].whole = later(need[by].whole, t);
@@ -185,21 +238,27 @@ static size_t feature_bytes(const hs_plan *plan)
     return widest * plan->element;
 }
 
+/* A chunk of the values, and as many rows of the matrices that make them, should stay in the cache. */
 size_t sweep_choose_chunk(const hs_plan *plan)
 {
     const size_t line = HS_ALIGN / plan->element; /* where vectors of one lane are cut */
-    const size_t chunk = sweep_chunk_bytes / feature_bytes(plan) / line * line;
-    return chunk > line ? chunk : line;
+    size_t widest = 0, out, in;
+    for (int32_t id = 0; id < plan->nodes; id++)
+        if (role_of(plan, &plan->node[id]) != NEITHER) {
+            layer_of(plan, &plan->node[id], &out, &in);
+            const size_t columns = least(out, in);
+            widest = columns > widest ? columns : widest;
+        }
+    size_t chunk = sweep_chunk_bytes / feature_bytes(plan);
+    if (widest)
+        chunk = least(chunk, sweep_matrix_bytes / (widest * plan->element));
+    const size_t unit = widest && chunk >= TILE_ROWS ? TILE_ROWS : line;
+    return chunk > unit ? chunk / unit * unit : unit;
 }
 
 static size_t chunks_of(const hs_plan *plan)
 {
     return (plan->sweep_length + plan->sweep_chunk - 1) / plan->sweep_chunk;
-}
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
 }
 
 static bool make_programs(hs_plan *plan, plan_sweep *sweep, plan_step *step, program **rest)
@@ -227,23 +286,34 @@ bool sweep_make(hs_plan *plan, plan_step *step, int32_t steps)
         return plan_no_memory(plan);
     *sweep = (plan_sweep){ .steps = steps, .rest = rest };
     memset(rest, 0, (size_t)steps * sizeof *rest);
-    sweep->pieces = least(MOST_PIECES, chunks_of(plan));
-    sweep->threads = plan->bins == 1 ? least((size_t)plan->threads, sweep->pieces) : 1;
     for (int32_t i = 0; i < steps; i++) {
         const plan_node *node = &plan->node[step[i].node];
-        step[i].sweep_sum = node->count == 1 ? sweep->sums++ : -1;
+        const product_role role = role_of(plan, node);
+        const bool sums = role == NEITHER && node->count == 1;
+        step[i].sweep_sum = sums ? sweep->sums++ : -1;
+        step[i].sweep_parts = role == SUMS_VECTOR;
+        step[i].sweep_part = sweep->part_bytes;
         step[i].out_feature = node->local ? 0 : plan->stride[node->extent];
-        if (node->count == 1 && result_numbers(plan, node) > sweep->sum_numbers)
+        if (sums && result_numbers(plan, node) > sweep->sum_numbers)
             sweep->sum_numbers = result_numbers(plan, node);
+        if (role == SUMS_VECTOR)
+            sweep->part_bytes += result_numbers(plan, node) * plan->element;
         if (step[i].program && !make_programs(plan, sweep, &step[i], &rest[i]))
             return false;
     }
+    /* Products of each piece are kept apart: with other shards to work on, there is one piece. */
+    sweep->pieces = least(MOST_PIECES, chunks_of(plan));
+    if (sweep->part_bytes)
+        sweep->pieces =
+            plan->bins > 1 ? 1 : least(sweep->pieces, MOST_PARTS_BYTES / sweep->part_bytes + 1);
+    sweep->threads = plan->bins == 1 ? least((size_t)plan->threads, sweep->pieces) : 1;
     /* For each thread the values of a chunk, the programs' scratch and the result of one sum; for each piece its sums
-     * and their errors. */
+     * and their errors, and, but for the first, its products. */
     const size_t sum_bytes = sweep->sum_numbers * plan->element;
     sweep->scratch = plan->chunk_bytes + hs_align_up(sweep->scratch) + sum_bytes;
-    const size_t total =
-        sweep->threads * sweep->scratch + sweep->pieces * (size_t)sweep->sums * 2 * sum_bytes;
+    const size_t total = sweep->threads * sweep->scratch +
+                         sweep->pieces * (size_t)sweep->sums * 2 * sum_bytes +
+                         (sweep->pieces - 1) * sweep->part_bytes;
     if (plan->scratch_bytes < total)
         plan->scratch_bytes = total;
     step->sweep = sweep;
@@ -255,7 +325,8 @@ bool sweep_make(hs_plan *plan, plan_step *step, int32_t steps)
 typedef struct {
     const plan_step *step;
     const run_state *state;
-    char *sums; /* [pieces][sums][2][sum_numbers]: sums and their errors */
+    char *sums;  /* [pieces][sums][2][sum_numbers]: sums and their errors */
+    char *parts; /* [pieces - 1][part_bytes]: products of all pieces but the first */
 } sweep_job;
 
 static char *sum_of(const sweep_job *j, size_t piece, int32_t sum)
@@ -273,13 +344,33 @@ static void add_to_sum(const sweep_job *j, size_t piece, int32_t sum, const char
     plan->batch->add_compensated(n, 1, to, to + n * plan->element, v);
 }
 
-static void run_chunk(const sweep_job *j, size_t piece, size_t first, run_state *state,
+/* Where a piece adds up its part of a product. */
+static char *part_of(const sweep_job *j, size_t piece, const plan_step *step)
+{
+    return piece ? j->parts + (piece - 1) * j->step->sweep->part_bytes + step->sweep_part
+                 : resolve(j->state, step->out);
+}
+
+static void run_product(const sweep_job *j, size_t piece, const plan_step *step, size_t first,
+                        size_t count, bool begins, run_state *state)
+{
+    if (step->sweep_parts)
+        layer_sum_from(step, state, first, count, part_of(j, piece, step), begins, piece == 0);
+    else
+        layer_run_from(step, state, first, count);
+}
+
+static void run_chunk(const sweep_job *j, size_t piece, size_t first, bool begins, run_state *state,
                       char *result)
 {
     const plan_sweep *sweep = j->step->sweep;
     const size_t left = state->plan->sweep_length - first, chunk = state->plan->sweep_chunk;
     for (int32_t i = 0; i < sweep->steps; i++) {
         const plan_step *step = &j->step[i];
+        if (state->plan->node[step->node].product >= 0) {
+            run_product(j, piece, step, first, least(left, chunk), begins, state);
+            continue;
+        }
         if (!step->program) {
             random_run_from(step, state, first, least(left, chunk));
             continue;
@@ -304,6 +395,7 @@ static void run_piece(int piece_, void *context)
     const size_t piece = (size_t)piece_, sum_bytes = sweep->sum_numbers * plan->element;
     const unsigned denormals = hs_flush_denormals();
     run_state state = *j->state;
+    state.threads = 1;
     state.chunk = state.scratch + (size_t)hs_thread_index() * sweep->scratch;
     state.scratch = state.chunk + plan->chunk_bytes;
     char *result = state.chunk + sweep->scratch - sum_bytes;
@@ -311,21 +403,36 @@ static void run_piece(int piece_, void *context)
     if (sweep->sums)
         memset(sum_of(j, piece, 0), 0, (size_t)sweep->sums * 2 * sum_bytes);
     const size_t chunks = chunks_of(plan);
-    const size_t end = chunks * (piece + 1) / sweep->pieces;
-    for (size_t chunk = chunks * piece / sweep->pieces; chunk < end; chunk++)
-        run_chunk(j, piece, chunk * plan->sweep_chunk, &state, result);
+    const size_t begin = chunks * piece / sweep->pieces, end = chunks * (piece + 1) / sweep->pieces;
+    for (size_t chunk = begin; chunk < end; chunk++)
+        run_chunk(j, piece, chunk * plan->sweep_chunk, chunk == begin, &state, result);
     hs_restore_denormals(denormals);
+}
+
+/* Adds up what the pieces have of a product. */
+static void add_parts(const sweep_job *j, const plan_step *step)
+{
+    const hs_plan *plan = j->state->plan;
+    const plan_node *node = &plan->node[step->node];
+    for (size_t piece = 1; piece < j->step->sweep->pieces; piece++)
+        plan->batch->add(node->count * plan->stride[node->extent], part_of(j, 0, step),
+                         part_of(j, piece, step));
 }
 
 void sweep_run(const plan_step *step, run_state *state)
 {
     const hs_plan *plan = state->plan;
     const plan_sweep *sweep = step->sweep;
-    sweep_job j = { step, state, state->scratch + sweep->threads * sweep->scratch };
+    char *sums = state->scratch + sweep->threads * sweep->scratch;
+    sweep_job j = { step, state, sums,
+                    sums + sweep->pieces * (size_t)sweep->sums * 2 * sweep->sum_numbers *
+                               plan->element };
     hs_parallel_for((int)least((size_t)state->threads, sweep->threads), (int)sweep->pieces,
                     run_piece, &j);
     for (int32_t i = 0; i < sweep->steps; i++) {
         const int32_t sum = step[i].sweep_sum;
+        if (step[i].sweep_parts)
+            add_parts(&j, &step[i]);
         if (sum < 0)
             continue;
         for (size_t piece = 1; piece < sweep->pieces; piece++)

@@ -287,7 +287,7 @@ END_TEST
 
 START_TEST(failures_of_sweeps)
 {
-    sweep_least_bytes = sweep_chunk_bytes = 0;
+    sweep_least_bytes = sweep_chunk_bytes = sweep_tall = 0;
     fail_each(long_tape);
 }
 END_TEST
