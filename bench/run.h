@@ -1,0 +1,47 @@
+/* A run of bench_steps: its settings, and the file that its rows go to. */
+#ifndef HASTINGS_BENCH_RUN_H
+#define HASTINGS_BENCH_RUN_H
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+enum { MAX_ROUNDS = 50, WAYS = 2 };
+
+typedef struct {
+    const char *cases, *objectives, *peer_objectives, *types, *peer_types, *parts, *json;
+    double seconds;
+    int rounds, threads[WAYS]; /* one, and all */
+    const char *self;          /* the program's own path */
+    char folder[64];           /* for dumps */
+    json_t *result;            /* of this run, and of those before that are in the file */
+} settings;
+
+/* The defaults, with argv[0] as the program's path, then options; false if one is unknown, or has no value. */
+bool run_read_options(settings *set, int argc, char **argv);
+
+/* Whether a word is in a list with commas; NULL is the list of all words. */
+bool listed(const char *list, const char *word);
+
+/* The number of threads of a way, as text. */
+const char *threads_key(const settings *set, int way);
+
+/* What the file has already, or nothing yet, as the result; false after a message if it is of another machine. */
+bool run_load(settings *set);
+
+/* Writes the result to its file, or to standard output; false after a message. */
+bool run_save(const settings *set);
+
+/* Puts a row in the place of the one that was measured before, or at the end of a part, and saves what there is: a run
+ * takes long, and may be stopped. */
+void run_put(const settings *set, const char *part, json_t *row);
+
+/* A number, and the median of numbers; null, which JSON has, if it is not finite. */
+json_t *number(double x);
+
+json_t *median_of(double *samples, int n);
+
+/* Sets the median over the rounds, of `who` ("" for the machine itself) in a way. */
+void set_median(json_t *object, const settings *set, const char *who, int way, double *samples);
+
+#endif
