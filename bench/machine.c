@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <omp.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <hastings/tensor/cpu.h>
@@ -11,6 +12,27 @@
 #include "vector_math_kernels.h"
 
 HS_KERNEL_TABLE(math_candidates, math_candidates);
+
+void machine_processor(char *name, size_t size)
+{
+    char line[256];
+    FILE *in = fopen("/proc/cpuinfo", "r");
+    snprintf(name, size, "unknown processor");
+    while (in && fgets(line, sizeof line, in)) {
+        const char *value = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || !value)
+            continue;
+        value += 1 + strspn(value + 1, " \t");
+        size_t length = strcspn(value, "\n");
+        while (length && value[length - 1] == ' ')
+            length--;
+        if (length)
+            snprintf(name, size, "%.*s", (int)length, value);
+        break;
+    }
+    if (in)
+        fclose(in);
+}
 
 double machine_peak(hs_dtype dtype, int threads)
 {

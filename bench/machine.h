@@ -1,8 +1,12 @@
-/* What the machine can do at most: multiply-adds, exponentials and memory traffic, by the threads that are asked for. */
+/* What the machine is, and what it can do at most: multiply-adds, exponentials and memory traffic, by the threads that
+ * are asked for. */
 #ifndef HASTINGS_BENCH_MACHINE_H
 #define HASTINGS_BENCH_MACHINE_H
 
 #include <hastings/tensor/shape.h>
+
+/* The name under which the processor is sold, as the kernel tells it; "unknown processor" if it does not. */
+void machine_processor(char *name, size_t size);
 
 /* GFLOP/s of fused multiply-adds; 0 where there is no loop for the instruction set. */
 double machine_peak(hs_dtype dtype, int threads);

@@ -312,14 +312,15 @@ bool report_write(const char *json, const char *notes, const char *markdown, con
     const int threads = (int)number_of(all, NULL, "threads");
     const json_t *steps = json_object_get(all, "steps");
     json_t *peers = json_object_get(all, "peers");
+    const char *processor = text_of(all, "processor"); /* not in files of before it was noted */
     const char *picture = strrchr(svg, '/');
     fprintf(out,
             "# Performance\n\n"
             "Made from [bench/performance.json](../bench/performance.json), which `./run bench "
             "steps --json FILE` "
-            "measures on your machine. %s, %d threads; medians of rounds in which all contenders "
-            "take turns (",
-            text_of(all, "isa"), threads);
+            "measures on your machine. %s%s%s, %d threads; medians of rounds in which all "
+            "contenders take turns (",
+            processor, *processor ? ", " : "", text_of(all, "isa"), threads);
     const char *part, *between = "";
     json_t *rounds;
     json_object_foreach(json_object_get(all, "rounds"), part, rounds)

@@ -8,6 +8,7 @@
 
 #include <hastings.h>
 
+#include "machine.h"
 #include "measure.h"
 
 static const char *const part_names[] = { "checks", "steps", "sampling", "first", "scaling" };
@@ -68,18 +69,42 @@ const char *threads_key(const settings *set, int way)
 
 /* ---- The result ----------------------------------------------------------------------------- */
 
+/* A result without rows. */
+static json_t *new_result(const settings *set)
+{
+    return json_pack("{s:s, s:s, s:i, s:{}, s:{}}", "processor", set->processor, "isa",
+                     hs_isa_name(hs_cpu_isa()), "threads", set->threads[1], "rounds", "peers");
+}
+
+/* A file that does not say its processor is of a run before that was noted; its rows may be of any. */
+static json_t *without_rows_of_others(const settings *set, json_t *result)
+{
+    const char *processor = json_string_value(json_object_get(result, "processor"));
+    if (processor && strcmp(processor, set->processor) == 0)
+        return result;
+    if (!processor) {
+        fprintf(stderr,
+                "%s: does not say of which processor its rows are; they stay. If it is this one, "
+                "put \"processor\": \"%s\" into it\n",
+                set->json, set->processor);
+        return result;
+    }
+    fprintf(stderr, "%s: its rows are of %s, and this is %s: they are dropped\n", set->json,
+            processor, set->processor);
+    json_decref(result);
+    return new_result(set);
+}
+
 bool run_load(settings *set)
 {
     json_t *result = set->json ? json_load_file(set->json, 0, NULL) : NULL;
-    if (!result)
-        result = json_pack("{s:s, s:i, s:{}, s:{}}", "isa", hs_isa_name(hs_cpu_isa()), "threads",
-                           set->threads[1], "rounds", "peers");
+    machine_processor(set->processor, sizeof set->processor);
+    set->result = result = result ? without_rows_of_others(set, result) : new_result(set);
     for (int i = 0; i < PARTS; i++)
         if (!json_object_get(result, part_names[i]))
             json_object_set_new(result, part_names[i], json_array());
     const char *isa = json_string_value(json_object_get(result, "isa"));
     const json_int_t threads = json_integer_value(json_object_get(result, "threads"));
-    set->result = result;
     if (isa && strcmp(isa, hs_isa_name(hs_cpu_isa())) == 0 && threads == set->threads[1])
         return true;
     fprintf(

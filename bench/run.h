@@ -12,6 +12,7 @@ typedef struct {
     const char *cases, *objectives, *peer_objectives, *types, *peer_types, *parts, *json;
     double seconds;
     int rounds, threads[WAYS]; /* one, and all */
+    char processor[128];
     const char *self;          /* the program's own path */
     char folder[64];           /* for dumps */
     json_t *result;            /* of this run, and of those before that are in the file */
@@ -26,7 +27,8 @@ bool listed(const char *list, const char *word);
 /* The number of threads of a way, as text. */
 const char *threads_key(const settings *set, int way);
 
-/* What the file has already, or nothing yet, as the result; false after a message if it is of another machine. */
+/* What the file has already, or nothing yet, as the result. Rows of another processor are dropped, with a message; a
+ * file of another instruction set or number of threads is refused: false after a message. */
 bool run_load(settings *set);
 
 /* Writes the result to its file, or to standard output; false after a message. */

@@ -11,7 +11,7 @@
  * All contenders take turns in rounds, so that what else the machine does hits them alike; figures are medians over
  * the rounds. Peers run where python3 has torch or jax, and must first compute the same loss and gradient. The result is
  * JSON, of which --report makes docs/performance.md and its chart. FILE is written after every case, and what it has from
- * a run before, with the same instruction set and number of threads, stays until the same is measured again.
+ * a run before stays until the same is measured again, if it is of the same processor.
  */
 #include <dirent.h>
 #include <errno.h>

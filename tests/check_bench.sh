@@ -18,6 +18,24 @@ complain() {
 "$program" --cases german --peer-objectives "" --parts sampling --rounds 1 --seconds 0.01 \
     --json "$scratch/chains.json" 2>"$scratch/err" || complain "chains fail: $(cat "$scratch/err")"
 [ "$(grep -c '"acceptance"' "$scratch/chains.json")" = 8 ] || complain "there are not 8 kinds of chains"
+
+# What a file has of this processor stays, what it has of another does not, and it may not say.
+again() {
+    "$program" --cases ripley --objectives gsm --types f64 --peer-objectives "" --parts steps --rounds 1 \
+        --seconds 0.01 --json "$scratch/$1.json" 2>"$scratch/err" || complain "it fails again: $(cat "$scratch/err")"
+    rows=$(grep -c '"hastings 1"' "$scratch/$1.json")
+}
+sed 's/"processor": ".*"/"processor": "Abacus"/' "$scratch/out.json" >"$scratch/other.json"
+sed '/"processor"/d' "$scratch/out.json" >"$scratch/unsaid.json"
+again out
+[ "$rows" = 12 ] && ! grep -q dropped "$scratch/err" || complain "rows of this processor do not stay"
+again other
+[ "$rows" = 1 ] && grep -q "of Abacus, and this is .* dropped" "$scratch/err" && ! grep -q Abacus "$scratch/other.json" ||
+    complain "rows of another processor stay"
+again unsaid
+[ "$rows" = 12 ] && grep -q "does not say" "$scratch/err" && ! grep -q '"processor"' "$scratch/unsaid.json" ||
+    complain "rows of an unknown processor are taken for ours, or dropped"
+
 "$program" --first cross3 >"$scratch/loss" || complain "there is no first step"
 "$program" --dump mala100 l2hmc f64 "$scratch/case" || complain "a case cannot be dumped"
 for file in case.json theta.npy gradient.npy x.npy n.npy; do
