@@ -1,0 +1,33 @@
+#include "rows.h"
+
+#include <math.h>
+#include <stdio.h>
+
+const char *text_of(const json_t *row, const char *key)
+{
+    const char *text = json_string_value(json_object_get(row, key));
+    return text ? text : "";
+}
+
+double number_of(const json_t *row, const char *object, const char *key)
+{
+    const json_t *value = json_object_get(object ? json_object_get(row, object) : row, key);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+double of_threads(const json_t *row, const char *object, const char *who, int threads)
+{
+    char key[32];
+    snprintf(key, sizeof key, "%s%s%d", who, *who ? " " : "", threads);
+    return number_of(row, object, key);
+}
+
+double seconds_of(const json_t *row, const char *who, int threads)
+{
+    return of_threads(row, "seconds", who, threads);
+}
+
+double rate_of(const json_t *row, const char *who, int threads)
+{
+    return of_threads(row, "per_second", who, threads);
+}

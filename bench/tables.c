@@ -1,0 +1,163 @@
+#include "tables.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "rows.h"
+
+/* Three digits, or a dash for NaN; | after it. */
+static void cell(FILE *out, double x, const char *unit)
+{
+    if (!isfinite(x))
+        fprintf(out, " - |");
+    else if (fabs(x) >= 99.95)
+        fprintf(out, " %.0f%s |", x, unit);
+    else
+        fprintf(out, " %.3g%s |", x, unit);
+}
+
+/* What the machine reached at most in a list: it is measured beside every case, and what else the machine does makes it
+ * less in some of them. By type where rows have one. */
+static double most_of(const json_t *list, const char *type, const char *object, int threads)
+{
+    double most = (double)NAN;
+    size_t i;
+    json_t *row;
+    json_array_foreach(list, i, row) if (strcmp(text_of(row, "type"), type) == 0) most =
+        fmax(most, of_threads(row, object, "", threads));
+    return most;
+}
+
+/* Share of the machine's limit: multiply-adds of the products, or bytes where memory is the limit. */
+static double share_of_limit(const json_t *steps, const json_t *row, int threads)
+{
+    const char *type = text_of(row, "type");
+    const double own = seconds_of(row, "hastings", threads), flops = number_of(row, NULL, "flops");
+    if (isfinite(of_threads(row, "read_gbs", "", threads))) {
+        /* Each product with one row reads its weights, forward and for the gradient of its input: two thirds of the
+         * operations, two for each number of 4 bytes. Adam reads and writes parameters and two moments. */
+        const double reads = flops * 2 / 3 / 2 * 4,
+                     adam = 6 * 4 * number_of(row, NULL, "parameters");
+        return (reads / most_of(steps, type, "read_gbs", threads) +
+                adam / most_of(steps, type, "update_gbs", threads)) *
+               1e-9 / own;
+    }
+    return flops > 0 ? flops / own * 1e-9 / most_of(steps, type, "peak_gflops", threads)
+                     : (double)NAN;
+}
+
+void write_steps(FILE *out, const json_t *steps, int all)
+{
+    const int counts[2] = { 1, all };
+    for (int way = 0; way < (all > 1 ? 2 : 1); way++) {
+        const int threads = counts[way];
+        fprintf(out,
+                "\n### %d thread%s\n\n"
+                "| case | objective | type | Hastings, steps/s | PyTorch | JAX | times PyTorch | "
+                "times JAX | times PyTorch, not compiled | of the "
+                "limit |\n|---|---|---|---|---|---|---|---|---|---|\n",
+                threads, threads == 1 ? "" : "s");
+        size_t i;
+        json_t *row;
+        json_array_foreach(steps, i, row)
+        {
+            const double own = seconds_of(row, "hastings", threads);
+            const double torch = seconds_of(row, "torch", threads),
+                         jax = seconds_of(row, "jax", threads),
+                         plain = seconds_of(row, "torch plain", threads);
+            fprintf(out, "| %s | %s | %s |", text_of(row, "title"), text_of(row, "objective"),
+                    text_of(row, "type"));
+            cell(out, 1 / own, "");
+            cell(out, 1 / torch, "");
+            cell(out, 1 / jax, "");
+            cell(out, torch / own, "");
+            cell(out, jax / own, "");
+            cell(out, plain / own, "");
+            cell(out, 100 * share_of_limit(steps, row, threads), "%");
+            fprintf(out, "\n");
+        }
+    }
+}
+
+void write_sampling(FILE *out, const json_t *list, int all)
+{
+    fprintf(out, "\n## Sampling\n\nProposals per second of all chains together, f32; HMC makes 10 "
+                 "leapfrog steps. The limit "
+                 "is the time of the matrix products at the peak and of one exponential for each "
+                 "row of the data "
+                 "and evaluation, both measured in the same run.\n\n"
+                 "| posterior | kernel | chains | threads | Hastings | PyTorch | JAX | times "
+                 "PyTorch | times JAX | "
+                 "of the limit |\n|---|---|---|---|---|---|---|---|---|---|\n");
+    size_t i;
+    json_t *row;
+    json_array_foreach(list, i, row) for (int threads = 1; threads <= all;
+                                          threads += all > 1 ? all - 1 : 1)
+    {
+        const double own = rate_of(row, "hastings", threads);
+        const double torch = rate_of(row, "torch", threads), jax = rate_of(row, "jax", threads);
+        fprintf(out, "| %s | %s | %.0f | %d |", text_of(row, "title"), text_of(row, "kind"),
+                number_of(row, NULL, "chains"), threads);
+        cell(out, own, "");
+        cell(out, torch, "");
+        cell(out, jax, "");
+        cell(out, own / torch, "");
+        cell(out, own / jax, "");
+        const double least =
+            number_of(row, NULL, "flops") / most_of(list, "", "peak_gflops", threads) +
+            number_of(row, NULL, "exponentials") / most_of(list, "", "giga_exponentials", threads);
+        cell(out, 100 * least * 1e-9 * own, "%");
+        fprintf(out, "\n");
+    }
+}
+
+void write_first(FILE *out, const json_t *list)
+{
+    fprintf(out,
+            "\n## From the start of a process to its first gradient step\n\n"
+            "Seconds, and peak memory in MB; with the time that imports and compilation take.\n\n"
+            "| case | Hastings | PyTorch | JAX | memory: Hastings | PyTorch | JAX "
+            "|\n|---|---|---|---|---|---|---|\n");
+    static const char *const who[] = { "hastings", "torch", "jax" };
+    size_t i;
+    json_t *row;
+    json_array_foreach(list, i, row)
+    {
+        fprintf(out, "| %s |", text_of(row, "title"));
+        for (int k = 0; k < 3; k++)
+            cell(out, number_of(row, "seconds", who[k]), "");
+        for (int k = 0; k < 3; k++)
+            cell(out, number_of(row, "megabytes", who[k]), "");
+        fprintf(out, "\n");
+    }
+}
+
+void write_scaling(FILE *out, const json_t *list)
+{
+    fprintf(out, "\n## Scaling\n\nOne thing at a time is doubled (Ab Initio, f32; one thread but "
+                 "for the last rows); the "
+                 "last column is the time per unit, relative to the smallest size.\n\n"
+                 "| what | case | size | microseconds | per unit |\n|---|---|---|---|---|\n");
+    size_t i, k;
+    json_t *row, *other;
+    json_array_foreach(list, i, row)
+    {
+        const json_t *first = row; /* the first of its kind */
+        json_array_foreach(list, k,
+                           other) if (strcmp(text_of(other, "what"), text_of(row, "what")) == 0 &&
+                                      strcmp(text_of(other, "case"), text_of(row, "case")) == 0)
+        {
+            first = other;
+            break;
+        }
+        const bool threads = strcmp(text_of(row, "what"), "threads") == 0;
+        const double time = number_of(row, NULL, "seconds"), size = number_of(row, NULL, "size");
+        const double base = number_of(first, NULL, "seconds"),
+                     unit = number_of(first, NULL, "size");
+        fprintf(out, "| %s | %s | %.0f |", text_of(row, "what"), text_of(row, "case"), size);
+        cell(out, time * 1e6, "");
+        cell(out, threads ? time / base : time / size / (base / unit), "");
+        fprintf(out, "\n");
+    }
+}

@@ -1,0 +1,14 @@
+/* The tables of docs/performance.md, each from a list of rows. `all` is the number of threads that is not one. */
+#ifndef HASTINGS_BENCH_TABLES_H
+#define HASTINGS_BENCH_TABLES_H
+
+#include <stdio.h>
+
+#include <jansson.h>
+
+void write_steps(FILE *out, const json_t *steps, int all);
+void write_sampling(FILE *out, const json_t *list, int all);
+void write_first(FILE *out, const json_t *list);
+void write_scaling(FILE *out, const json_t *list);
+
+#endif
