@@ -133,31 +133,78 @@ void write_first(FILE *out, const json_t *list)
     }
 }
 
+/* Whether two rows are of the same thing, in the same case, and differ in its size. */
+static bool same_group(const json_t *a, const json_t *b)
+{
+    return strcmp(text_of(a, "what"), text_of(b, "what")) == 0 &&
+           strcmp(text_of(a, "case"), text_of(b, "case")) == 0;
+}
+
+/* The rows by what they are of, by case and by size; groups in the order of their first rows. */
+static json_t *by_group(const json_t *list)
+{
+    json_t *sorted = json_array(), *row, *other;
+    size_t i, k;
+    json_array_foreach(list, i, row)
+    {
+        size_t place = json_array_size(sorted);
+        bool group = false; /* has been met */
+        json_array_foreach(sorted, k, other)
+        {
+            if (same_group(other, row)) {
+                if (number_of(other, NULL, "size") <= number_of(row, NULL, "size"))
+                    place = k + 1;
+                else if (!group)
+                    place = k;
+                group = true;
+            } else if (!group && strcmp(text_of(other, "what"), text_of(row, "what")) == 0) {
+                place = k + 1;
+            }
+        }
+        json_array_insert(sorted, place, row);
+    }
+    return sorted;
+}
+
 void write_scaling(FILE *out, const json_t *list)
 {
     fprintf(out, "\n## Scaling\n\nOne thing at a time is doubled (Ab Initio, f32; one thread but "
-                 "for the last rows); the "
-                 "last column is the time per unit, relative to the smallest size.\n\n"
-                 "| what | case | size | microseconds | per unit |\n|---|---|---|---|---|\n");
-    size_t i, k;
-    json_t *row, *other;
-    json_array_foreach(list, i, row)
+                 "for the last rows): *per unit* is the time divided by the size, or the time "
+                 "itself where the size is threads, relative to the smallest size; *for each more* "
+                 "is what the second half of the size adds to the time, divided by that half and "
+                 "relative to the first such figure, so that linear growth shows as about 1 also "
+                 "where a part of the step does not grow.\n\n"
+                 "| what | case | size | microseconds | per unit | for each more "
+                 "|\n|---|---|---|---|---|---|\n");
+    json_t *sorted = by_group(list), *row;
+    const json_t *first = NULL; /* of the group */
+    double first_more = (double)NAN;
+    size_t i;
+    json_array_foreach(sorted, i, row)
     {
-        const json_t *first = row; /* the first of its kind */
-        json_array_foreach(list, k,
-                           other) if (strcmp(text_of(other, "what"), text_of(row, "what")) == 0 &&
-                                      strcmp(text_of(other, "case"), text_of(row, "case")) == 0)
-        {
-            first = other;
-            break;
+        if (!first || !same_group(first, row)) {
+            first = row;
+            first_more = (double)NAN;
         }
         const bool threads = strcmp(text_of(row, "what"), "threads") == 0;
         const double time = number_of(row, NULL, "seconds"), size = number_of(row, NULL, "size");
         const double base = number_of(first, NULL, "seconds"),
                      unit = number_of(first, NULL, "size");
+        double more = (double)NAN;
+        size_t k;
+        const json_t *half;
+        json_array_foreach(sorted, k, half)
+        {
+            if (!threads && same_group(half, row) && number_of(half, NULL, "size") == size / 2)
+                more = (time - number_of(half, NULL, "seconds")) / (size / 2);
+        }
+        if (isnan(first_more))
+            first_more = more;
         fprintf(out, "| %s | %s | %.0f |", text_of(row, "what"), text_of(row, "case"), size);
         cell(out, time * 1e6, "");
         cell(out, threads ? time / base : time / size / (base / unit), "");
+        cell(out, more / first_more, "");
         fprintf(out, "\n");
     }
+    json_decref(sorted);
 }

@@ -1,0 +1,57 @@
+#!/bin/sh
+# check_bench_report.sh BENCH_STEPS: what bench_steps --report makes of a small file with rows that were measured in any
+# order.
+set -u
+program=$1
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failed=0
+complain() {
+    echo "$*"
+    failed=1
+}
+# page NAME: the page of NAME.json.
+page() {
+    "$program" --report "$scratch/$1.json" "$scratch/notes.md" "$scratch/$1.md" "$scratch/$1.svg" ||
+        complain "there is no page of $1.json"
+}
+# expect NAME: the lines of standard input are in the page of that name, one after the other.
+expect() {
+    cat >"$scratch/expected"
+    awk 'NR == FNR { line[++n] = $0; next } $0 == line[at + 1] { if (++at == n) found = 1; next }
+         { at = $0 == line[1] } END { exit !found }' "$scratch/expected" "$scratch/$1.md" ||
+        complain "the page of $1.json lacks these lines: $(cat "$scratch/expected")"
+}
+echo "The notes." >"$scratch/notes.md"
+
+cat >"$scratch/new.json" <<'END'
+{"processor": "Abacus 3", "isa": "avx2", "threads": 2, "peers": {"torch": "torch 9"},
+ "scaling": [
+  {"what": "couplings", "case": "x", "size": 8, "seconds": 20e-6},
+  {"what": "threads", "case": "y", "size": 1, "seconds": 8e-6},
+  {"what": "couplings", "case": "x", "size": 4, "seconds": 15e-6},
+  {"what": "threads", "case": "x", "size": 2, "seconds": 6e-6},
+  {"what": "couplings", "case": "x", "size": 16, "seconds": 30e-6},
+  {"what": "rows", "case": "x", "size": 3, "seconds": 1e-6},
+  {"what": "threads", "case": "y", "size": 2, "seconds": 4e-6},
+  {"what": "rows", "case": "x", "size": 12, "seconds": 4e-6},
+  {"what": "couplings", "case": "x", "size": 32, "seconds": 70e-6},
+  {"what": "threads", "case": "x", "size": 1, "seconds": 12e-6}]}
+END
+page new
+grep -q " Abacus 3, avx2, 2 threads; " "$scratch/new.md" || complain "the page does not say the processor"
+
+# Twice the couplings take 5 more, then 10 more, then 40 more microseconds; half of 12 rows was not measured.
+expect new <<'END'
+| couplings | x | 4 | 15 | 1 | - |
+| couplings | x | 8 | 20 | 0.667 | 1 |
+| couplings | x | 16 | 30 | 0.5 | 1 |
+| couplings | x | 32 | 70 | 0.583 | 2 |
+| threads | y | 1 | 8 | 1 | - |
+| threads | y | 2 | 4 | 0.5 | - |
+| threads | x | 1 | 12 | 1 | - |
+| threads | x | 2 | 6 | 0.5 | - |
+| rows | x | 3 | 1 | 1 | - |
+| rows | x | 12 | 4 | 1 | - |
+END
+exit $failed
