@@ -55,9 +55,10 @@ void measure_first(const settings *set)
             json_object_set_new(s, name, median_of(seconds[who], rounds));
             json_object_set_new(m, name, median_of(megabytes[who], rounds));
         }
-        run_put(set, "first",
-                json_pack("{s:s, s:s, s:o, s:o}", "case", c->name, "title", c->title, "seconds", s,
-                          "megabytes", m));
+        json_t *row = json_pack("{s:s, s:s, s:o, s:o}", "case", c->name, "title", c->title,
+                                "seconds", s, "megabytes", m);
+        set_rounds(row, rounds, 0);
+        run_put(set, "first", row);
     }
 }
 

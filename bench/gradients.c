@@ -187,6 +187,7 @@ static json_t *measure_case(const settings *set, contenders *all, const bench_ca
     json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:{}, s:o}", "case", c->name, "title", c->title,
                             "objective", objective, "type", hs_dtype_name(dtype), "seconds",
                             "differences", differences);
+    set_rounds(row, set->rounds, set->seconds);
     put_medians(row, &times, set, &is);
     json_object_set_new(row, "flops", json_real(facts.flops));
     json_object_set_new(row, "parameters", json_integer((json_int_t)parameters));

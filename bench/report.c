@@ -94,6 +94,51 @@ static bool write_chart(const json_t *steps, int all, const char *path)
     return true;
 }
 
+/* The smallest and the largest of a number in a list's rows; false if no row has it. */
+static bool range_of(const json_t *list, const char *key, double range[2])
+{
+    range[0] = range[1] = (double)NAN;
+    size_t i;
+    json_t *row;
+    json_array_foreach(list, i, row)
+    {
+        range[0] = fmin(range[0], number_of(row, NULL, key));
+        range[1] = fmax(range[1], number_of(row, NULL, key));
+    }
+    return !isnan(range[0]);
+}
+
+static void write_range(FILE *out, const double range[2])
+{
+    fprintf(out, "%g", range[0]);
+    if (range[1] > range[0])
+        fprintf(out, " to %g", range[1]);
+}
+
+/* In parentheses, the rounds of each part, where rows say them. */
+static void write_rounds(FILE *out, const json_t *all)
+{
+    static const char *const parts[] = { "steps", "sampling", "first", "scaling" };
+    const char *before = " (";
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+        const json_t *list = json_object_get(all, parts[k]);
+        double range[2];
+        if (!range_of(list, "rounds", range))
+            continue;
+        fprintf(out, "%s%s: ", before, parts[k]);
+        write_range(out, range);
+        fprintf(out, range[1] > 1 ? " rounds" : " round");
+        before = ", ";
+        if (range_of(list, "round_seconds", range)) {
+            fprintf(out, " of ");
+            write_range(out, range);
+            fprintf(out, " s");
+        }
+    }
+    if (before[0] == ',')
+        fprintf(out, ")");
+}
+
 /* Appends what somebody wrote about the figures. */
 static bool write_notes(FILE *out, const char *path)
 {
@@ -131,19 +176,12 @@ bool report_write(const char *json, const char *notes, const char *markdown, con
             "# Performance\n\n"
             "Made from [bench/performance.json](../bench/performance.json), which `./run bench "
             "steps --json FILE` "
-            "measures on your machine. %s%s%s, %d threads; medians of rounds in which all "
-            "contenders take turns (",
-            processor, *processor ? ", " : "", text_of(all, "isa"), threads);
-    const char *part, *between = "";
-    json_t *rounds;
-    json_object_foreach(json_object_get(all, "rounds"), part, rounds)
-    {
-        fprintf(out, "%s%s: %.0f of %g s", between, part,
-                json_number_value(json_array_get(rounds, 0)),
-                json_number_value(json_array_get(rounds, 1)));
-        between = ", ";
-    }
-    fprintf(out, "). What follows from the figures is said at the end.");
+            "measures on your machine. %s%s%s, %d thread%s; medians of rounds in which all "
+            "contenders take turns",
+            processor, *processor ? ", " : "", text_of(all, "isa"), threads,
+            threads == 1 ? "" : "s");
+    write_rounds(out, all);
+    fprintf(out, ". What follows from the figures is said at the end.");
     const char *name;
     json_t *version;
     json_object_foreach(peers, name, version)

@@ -72,8 +72,8 @@ const char *threads_key(const settings *set, int way)
 /* A result without rows. */
 static json_t *new_result(const settings *set)
 {
-    return json_pack("{s:s, s:s, s:i, s:{}, s:{}}", "processor", set->processor, "isa",
-                     hs_isa_name(hs_cpu_isa()), "threads", set->threads[1], "rounds", "peers");
+    return json_pack("{s:s, s:s, s:i, s:{}}", "processor", set->processor, "isa",
+                     hs_isa_name(hs_cpu_isa()), "threads", set->threads[1], "peers");
 }
 
 /* A file that does not say its processor is of a run before that was noted; its rows may be of any. */
@@ -100,6 +100,7 @@ bool run_load(settings *set)
     json_t *result = set->json ? json_load_file(set->json, 0, NULL) : NULL;
     machine_processor(set->processor, sizeof set->processor);
     set->result = result = result ? without_rows_of_others(set, result) : new_result(set);
+    json_object_del(result, "rounds"); /* files had those of the last run, not those of each row */
     for (int i = 0; i < PARTS; i++)
         if (!json_object_get(result, part_names[i]))
             json_object_set_new(result, part_names[i], json_array());
@@ -157,11 +158,15 @@ void run_put(const settings *set, const char *part, json_t *row)
         json_array_set_new(list, at, row);
     else
         json_array_append_new(list, row);
-    if (strcmp(part, "checks") != 0)
-        json_object_set_new(json_object_get(set->result, "rounds"), part,
-                            json_pack("[i, f]", set->rounds, set->seconds));
     if (set->json)
         run_save(set);
+}
+
+void set_rounds(json_t *row, int rounds, double seconds)
+{
+    json_object_set_new(row, "rounds", json_integer(rounds));
+    if (seconds > 0)
+        json_object_set_new(row, "round_seconds", json_real(seconds));
 }
 
 json_t *number(double x)

@@ -38,6 +38,9 @@ bool run_save(const settings *set);
  * takes long, and may be stopped. */
 void run_put(const settings *set, const char *part, json_t *row);
 
+/* Notes in a row how many rounds it is the median of, and the seconds of each; 0 where they take as long as they do. */
+void set_rounds(json_t *row, int rounds, double seconds);
+
 /* A number, and the median of numbers; null, which JSON has, if it is not finite. */
 json_t *number(double x);
 

@@ -8,9 +8,10 @@ static void scale_one(const settings *set, const char *what, bench_case c, size_
     if (stepper_open(&s, &c, "ab-initio", HS_F32, threads)) {
         for (int r = 0; r < set->rounds; r++)
             samples[r] = time_call(stepper_run, &s, set->seconds);
-        run_put(set, "scaling",
-                json_pack("{s:s, s:s, s:I, s:o}", "what", what, "case", c.name, "size",
-                          (json_int_t)size, "seconds", median_of(samples, set->rounds)));
+        json_t *row = json_pack("{s:s, s:s, s:I, s:o}", "what", what, "case", c.name, "size",
+                                (json_int_t)size, "seconds", median_of(samples, set->rounds));
+        set_rounds(row, set->rounds, set->seconds);
+        run_put(set, "scaling", row);
     }
     stepper_close(&s);
 }

@@ -87,7 +87,9 @@ void measure_sampling(const settings *set, contenders *all)
                 fprintf(stderr, "sampling: %s, %s, %zu chains\n", names[c], kinds[k], count);
                 json_t *row =
                     measure_chains(set, all, bench_case_named(names[c]), kinds[k], count);
-                if (row)
-                    run_put(set, "sampling", row);
+                if (!row)
+                    continue;
+                set_rounds(row, set->rounds, set->seconds);
+                run_put(set, "sampling", row);
             }
 }

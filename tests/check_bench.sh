@@ -15,6 +15,7 @@ complain() {
 "$program" --cases mixture,rwm100,ripley --objectives ab-initio,gsm --peer-objectives "" --parts steps --rounds 1 \
     --seconds 0.01 --json "$scratch/out.json" 2>"$scratch/err" || complain "it fails: $(cat "$scratch/err")"
 [ "$(grep -c '"hastings 1"' "$scratch/out.json")" = 12 ] || complain "there are not 12 measurements"
+[ "$(grep -c '"round_seconds": 0.01' "$scratch/out.json")" = 12 ] || complain "rows do not say their rounds"
 "$program" --cases german --peer-objectives "" --parts sampling --rounds 1 --seconds 0.01 \
     --json "$scratch/chains.json" 2>"$scratch/err" || complain "chains fail: $(cat "$scratch/err")"
 [ "$(grep -c '"acceptance"' "$scratch/chains.json")" = 8 ] || complain "there are not 8 kinds of chains"

@@ -26,9 +26,14 @@ echo "The notes." >"$scratch/notes.md"
 
 cat >"$scratch/new.json" <<'END'
 {"processor": "Abacus 3", "isa": "avx2", "threads": 2, "peers": {"torch": "torch 9"},
+ "steps": [
+  {"case": "a", "title": "A", "objective": "gsm", "type": "f32", "rounds": 5, "round_seconds": 0.2},
+  {"case": "b", "title": "B", "objective": "gsm", "type": "f32", "rounds": 3, "round_seconds": 0.2},
+  {"case": "c", "title": "C", "objective": "gsm", "type": "f32"}],
+ "first": [{"case": "a", "title": "A", "rounds": 1}],
  "scaling": [
-  {"what": "couplings", "case": "x", "size": 8, "seconds": 20e-6},
-  {"what": "threads", "case": "y", "size": 1, "seconds": 8e-6},
+  {"what": "couplings", "case": "x", "size": 8, "seconds": 20e-6, "rounds": 4, "round_seconds": 0.1},
+  {"what": "threads", "case": "y", "size": 1, "seconds": 8e-6, "rounds": 4, "round_seconds": 0.5},
   {"what": "couplings", "case": "x", "size": 4, "seconds": 15e-6},
   {"what": "threads", "case": "x", "size": 2, "seconds": 6e-6},
   {"what": "couplings", "case": "x", "size": 16, "seconds": 30e-6},
@@ -40,6 +45,14 @@ cat >"$scratch/new.json" <<'END'
 END
 page new
 grep -q " Abacus 3, avx2, 2 threads; " "$scratch/new.md" || complain "the page does not say the processor"
+grep -q "turns (steps: 3 to 5 rounds of 0.2 s, first: 1 round, scaling: 4 rounds of 0.1 to 0.5 s)\. What" \
+    "$scratch/new.md" || complain "the page does not say the rounds"
+
+# A file from before rows had their rounds, and the file its processor.
+echo '{"isa": "avx2", "threads": 1, "rounds": {"steps": [5, 0.2]}, "steps": [{"case": "a"}]}' >"$scratch/old.json"
+page old
+grep -q "your machine\. avx2, 1 thread; medians of rounds in which all contenders take turns\. What" "$scratch/old.md" ||
+    complain "the page of an old file says other things"
 
 # Twice the couplings take 5 more, then 10 more, then 40 more microseconds; half of 12 rows was not measured.
 expect new <<'END'
