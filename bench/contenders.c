@@ -6,10 +6,8 @@ const char *const peer_scripts[PEERS] = { HS_PEERS "/steps_torch.py", HS_PEERS "
 void contenders_start(contenders *all, const settings *set)
 {
     json_t *versions = json_object_get(set->result, "peers");
-    if (set->peer_objectives && !set->peer_objectives[0])
-        return;
     for (int p = 0; p < PEERS; p++)
-        for (int way = 0; way < WAYS; way++) {
+        for (int way = 0; way < WAYS && wants(set, PEER_NAMES, peer_names[p]); way++) {
             char version[64];
             if (peer_start_with(&all->process[p][way], peer_scripts[p], threads_key(set, way),
                                 version, sizeof version))
@@ -24,6 +22,15 @@ void contenders_stop(contenders *all)
     for (int p = 0; p < PEERS; p++)
         for (int way = 0; way < WAYS; way++)
             peer_stop(&all->process[p][way]);
+}
+
+bool contenders_any(const contenders *all)
+{
+    for (int p = 0; p < PEERS; p++)
+        for (int way = 0; way < WAYS; way++)
+            if (all->process[p][way].to)
+                return true;
+    return false;
 }
 
 bool contender_runs(const contenders *all, const settings *set, int who, int way)

@@ -14,11 +14,12 @@ typedef struct {
     peer process[PEERS][WAYS]; /* those that run have a `to` */
 } contenders;
 
-/* Starts the peers, and notes their versions in the result. */
+/* Starts the peers that are wanted, and notes their versions in the result. */
 void contenders_start(contenders *all, const settings *set);
 void contenders_stop(contenders *all);
 
-/* Whether a peer runs in a way that is not measured already: all threads may be one. */
+/* Whether any peer runs; and whether one does in a way that is not measured already: all threads may be one. */
+bool contenders_any(const contenders *all);
 bool contender_runs(const contenders *all, const settings *set, int who, int way);
 
 /* Asks a peer; returns the numbers in its answer, and complains about an answer without any. */

@@ -29,14 +29,20 @@ void measure_first(const settings *set)
 {
     const bench_case *c;
     for (size_t i = 0; (c = bench_case_at(i)); i++) {
-        if (!listed(set->cases, c->name))
+        if (!wants(set, CASES, c->name))
             continue;
         fprintf(stderr, "first step: %s\n", c->name);
         static double seconds[1 + PEERS][MAX_ROUNDS], megabytes[1 + PEERS][MAX_ROUNDS];
-        double unused, dumped; /* NaN if it fails */
-        time_process(
-            (const char *[]){ set->self, "--dump", c->name, "ab-initio", "f32", set->folder, NULL },
-            &unused, &dumped);
+        bool wanted[1 + PEERS] = { true }, peers = false;
+        for (int p = 0; p < PEERS; p++) {
+            wanted[1 + p] = wants(set, PEER_NAMES, peer_names[p]);
+            peers = peers || wanted[1 + p];
+        }
+        double unused, dumped = (double)NAN; /* NaN if it fails */
+        if (peers)
+            time_process((const char *[]){ set->self, "--dump", c->name, "ab-initio", "f32",
+                                           set->folder, NULL },
+                         &unused, &dumped);
         const int rounds = c->rows ? 1 : set->rounds;
         for (int r = 0; r < rounds; r++) {
             const char *own[] = { set->self, "--first", c->name, NULL };
@@ -45,13 +51,15 @@ void measure_first(const settings *set)
                 const char *theirs[] = { "python3", peer_scripts[p], threads_key(set, 1),
                                          "--first", set->folder,     NULL };
                 seconds[1 + p][r] = megabytes[1 + p][r] = (double)NAN;
-                if (!isnan(dumped))
+                if (wanted[1 + p] && !isnan(dumped))
                     time_process(theirs, &seconds[1 + p][r], &megabytes[1 + p][r]);
             }
         }
         json_t *s = json_object(), *m = json_object();
         for (int who = 0; who <= PEERS; who++) {
             const char *name = who ? peer_names[who - 1] : "hastings";
+            if (!wanted[who])
+                continue;
             json_object_set_new(s, name, median_of(seconds[who], rounds));
             json_object_set_new(m, name, median_of(megabytes[who], rounds));
         }

@@ -65,7 +65,7 @@ void measure_checks(const settings *set, contenders *all)
     peer *torch = &all->process[TORCH][0];
     for (size_t i = 0; torch->to && (c = bench_case_at(i)); i++)
         for (size_t k = 0;
-             listed(set->cases, c->name) && !c->rows && (objective = bench_objective_name(k)); k++)
+             wants(set, CASES, c->name) && !c->rows && (objective = bench_objective_name(k)); k++)
             for (int dtype = HS_F32; dtype <= HS_F64; dtype++) {
                 double d[2];
                 char variant[128] = "";
@@ -150,10 +150,10 @@ static json_t *measure_case(const settings *set, contenders *all, const bench_ca
     /* PyTorch again, without its compiler, once for each case. */
     contest is = { .plain = !c->rows && strcmp(objective, bench_objective_name(0)) == 0,
                    .memory = c->rows > 0 };
+    const bool peers = contenders_any(all) && wants(set, PEER_OBJECTIVES, objective) &&
+                       wants(set, PEER_TYPES, hs_dtype_name(dtype));
     json_t *differences =
-        listed(set->peer_objectives, objective) && listed(set->peer_types, hs_dtype_name(dtype))
-            ? open_at_peers(set, all, c, objective, dtype, is.open)
-            : json_object();
+        peers ? open_at_peers(set, all, c, objective, dtype, is.open) : json_object();
     stepper s[WAYS];
     bool ok = true;
     for (int way = 0; way < WAYS; way++) {
@@ -201,12 +201,12 @@ void measure_steps(const settings *set, contenders *all)
     const bench_case *c;
     const char *objective;
     for (size_t i = 0; (c = bench_case_at(i)); i++)
-        for (size_t k = 0; listed(set->cases, c->name) && (objective = bench_objective_name(k));
+        for (size_t k = 0; wants(set, CASES, c->name) && (objective = bench_objective_name(k));
              k++)
             for (int dtype = HS_F32; dtype <= HS_F64; dtype++) {
                 /* In f64, 8 bytes for each of 174 million parameters, many times over, are too many. */
-                if (!listed(set->objectives, objective) ||
-                    !listed(set->types, hs_dtype_name((hs_dtype)dtype)) ||
+                if (!wants(set, OBJECTIVES, objective) ||
+                    !wants(set, TYPES, hs_dtype_name((hs_dtype)dtype)) ||
                     (c->rows && dtype == HS_F64))
                     continue;
                 fprintf(stderr, "%s, %s, %s\n", c->name, objective, hs_dtype_name((hs_dtype)dtype));

@@ -10,8 +10,10 @@
 void measure_checks(const settings *set, contenders *all);
 void measure_steps(const settings *set, contenders *all);
 
-/* transitions.c: chains on posteriors. */
+/* transitions.c: chains on posteriors; and the i-th kind of them, and how many they are, NULL after the last. */
 void measure_sampling(const settings *set, contenders *all);
+const char *sampling_kind(size_t i);
+const char *sampling_chains(size_t i);
 
 /* first.c: processes to their first gradient step; and such a process, which returns its exit code. */
 void measure_first(const settings *set);

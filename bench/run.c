@@ -8,39 +8,123 @@
 
 #include <hastings.h>
 
+#include "cases.h"
+#include "contenders.h"
 #include "machine.h"
 #include "measure.h"
-
-static const char *const part_names[] = { "checks", "steps", "sampling", "first", "scaling" };
-enum { PARTS = sizeof part_names / sizeof *part_names };
+#include "parts.h"
 
 /* ---- Settings ------------------------------------------------------------------------------- */
+
+static const char *part_name(size_t i)
+{
+    static const char *const names[] = { "checks", "steps", "sampling", "first", "scaling" };
+    return i < sizeof names / sizeof *names ? names[i] : NULL;
+}
+
+static const char *case_name(size_t i)
+{
+    const bench_case *c = bench_case_at(i);
+    return c ? c->name : NULL;
+}
+
+static const char *type_name(size_t i)
+{
+    return i < 2 ? hs_dtype_name(i ? HS_F64 : HS_F32) : NULL;
+}
+
+static const char *peer_or_none(size_t i)
+{
+    return i < PEERS ? peer_names[i] : i == PEERS ? "none" : NULL;
+}
+
+/* The options, and the words that each of them knows. */
+static const struct {
+    const char *option;
+    const char *(*word)(size_t i); /* NULL after the last */
+} restrictions[RESTRICTIONS] = {
+    [PARTS] = { "--parts", part_name },
+    [CASES] = { "--cases", case_name },
+    [OBJECTIVES] = { "--objectives", bench_objective_name },
+    [TYPES] = { "--types", type_name },
+    [KINDS] = { "--kinds", sampling_kind },
+    [CHAINS] = { "--chains", sampling_chains },
+    [PEER_NAMES] = { "--peers", peer_or_none },
+    [PEER_OBJECTIVES] = { "--peer-objectives", bench_objective_name },
+    [PEER_TYPES] = { "--peer-types", type_name },
+};
+
+void run_print_restrictions(FILE *out)
+{
+    for (int k = 0; k < RESTRICTIONS; k++) {
+        fprintf(out, "  %-17s", restrictions[k].option);
+        for (size_t i = 0; restrictions[k].word(i); i++)
+            fprintf(out, " %s", restrictions[k].word(i));
+        fprintf(out, "\n");
+    }
+}
+
+/* Whether a word is that of so many characters at a place. */
+static bool is_at(const char *at, size_t length, const char *word)
+{
+    return strlen(word) == length && strncmp(at, word, length) == 0;
+}
+
+bool wants(const settings *set, restriction which, const char *word)
+{
+    const char *at = set->only[which];
+    if (!at)
+        return true;
+    for (;; at++) {
+        const size_t length = strcspn(at, ",");
+        if (is_at(at, length, word))
+            return true;
+        at += length;
+        if (!*at)
+            return false;
+    }
+}
+
+/* Whether an option knows all words of a list; a message about the first that it does not. */
+static bool knows(restriction which, const char *at)
+{
+    for (;; at++) {
+        const size_t length = strcspn(at, ",");
+        size_t i = 0;
+        const char *word;
+        while ((word = restrictions[which].word(i)) && !is_at(at, length, word))
+            i++;
+        if (!word) {
+            fprintf(stderr, "%s: there is no \"%.*s\"\n", restrictions[which].option, (int)length,
+                    at);
+            return false;
+        }
+        at += length;
+        if (!*at)
+            return true;
+    }
+}
 
 bool run_read_options(settings *set, int argc, char **argv)
 {
     *set = (settings){ .seconds = 0.3,
                        .rounds = 5,
-                       .peer_types = "f32",
+                       .only = { [PEER_TYPES] = "f32" },
                        .threads = { 1, hs_threads_default() },
                        .self = argv[0],
                        .folder = "/tmp/hastings_bench_XXXXXX" };
-    const struct {
-        const char *name, **text;
-    } options[] = { { "--cases", &set->cases },
-                    { "--objectives", &set->objectives },
-                    { "--types", &set->types },
-                    { "--peer-types", &set->peer_types },
-                    { "--peer-objectives", &set->peer_objectives },
-                    { "--parts", &set->parts },
-                    { "--json", &set->json } };
     for (int i = 1; i < argc; i += 2) {
         const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
         bool known = false;
-        for (size_t k = 0; k < sizeof options / sizeof *options && value; k++)
-            if (strcmp(name, options[k].name) == 0) {
-                *options[k].text = value;
+        for (int k = 0; k < RESTRICTIONS && value; k++)
+            if (strcmp(name, restrictions[k].option) == 0) {
+                if (!knows((restriction)k, value))
+                    return false;
+                set->only[k] = value;
                 known = true;
             }
+        if (value && strcmp(name, "--json") == 0)
+            set->json = value, known = true;
         if (value && strcmp(name, "--seconds") == 0)
             set->seconds = atof(value), known = true;
         if (value && strcmp(name, "--rounds") == 0)
@@ -49,15 +133,6 @@ bool run_read_options(settings *set, int argc, char **argv)
             return false;
     }
     return set->seconds > 0 && set->rounds >= 1 && set->rounds <= MAX_ROUNDS;
-}
-
-bool listed(const char *list, const char *word)
-{
-    const size_t n = strlen(word);
-    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
-        if (strncmp(at, word, n) == 0 && (at[n] == ',' || at[n] == '\0'))
-            return true;
-    return !list;
 }
 
 const char *threads_key(const settings *set, int way)
@@ -101,9 +176,9 @@ bool run_load(settings *set)
     machine_processor(set->processor, sizeof set->processor);
     set->result = result = result ? without_rows_of_others(set, result) : new_result(set);
     json_object_del(result, "rounds"); /* files had those of the last run, not those of each row */
-    for (int i = 0; i < PARTS; i++)
-        if (!json_object_get(result, part_names[i]))
-            json_object_set_new(result, part_names[i], json_array());
+    for (size_t i = 0; part_name(i); i++)
+        if (!json_object_get(result, part_name(i)))
+            json_object_set_new(result, part_name(i), json_array());
     const char *isa = json_string_value(json_object_get(result, "isa"));
     const json_int_t threads = json_integer_value(json_object_get(result, "threads"));
     if (isa && strcmp(isa, hs_isa_name(hs_cpu_isa())) == 0 && threads == set->threads[1])

@@ -3,13 +3,29 @@
 #define HASTINGS_BENCH_RUN_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 #include <jansson.h>
 
 enum { MAX_ROUNDS = 50, WAYS = 2 };
 
+/* What a run can be restricted in, each by an option with a list of words. */
+typedef enum {
+    PARTS,
+    CASES,
+    OBJECTIVES,
+    TYPES,
+    KINDS,  /* of transitions */
+    CHAINS, /* how many at once */
+    PEER_NAMES,
+    PEER_OBJECTIVES,
+    PEER_TYPES,
+    RESTRICTIONS
+} restriction;
+
 typedef struct {
-    const char *cases, *objectives, *peer_objectives, *types, *peer_types, *parts, *json;
+    const char *only[RESTRICTIONS]; /* words with commas between; NULL: all */
+    const char *json;
     double seconds;
     int rounds, threads[WAYS]; /* one, and all */
     char processor[128];
@@ -18,11 +34,15 @@ typedef struct {
     json_t *result;            /* of this run, and of those before that are in the file */
 } settings;
 
-/* The defaults, with argv[0] as the program's path, then options; false if one is unknown, or has no value. */
+/* The defaults, with argv[0] as the program's path, then options; false if one is unknown, has no value, or, after a
+ * message, a word that it does not know. */
 bool run_read_options(settings *set, int argc, char **argv);
 
-/* Whether a word is in a list with commas; NULL is the list of all words. */
-bool listed(const char *list, const char *word);
+/* Prints the options that restrict a run, with the words that they know. */
+void run_print_restrictions(FILE *out);
+
+/* Whether a run is to have what the word stands for. */
+bool wants(const settings *set, restriction which, const char *word);
 
 /* The number of threads of a way, as text. */
 const char *threads_key(const settings *set, int way);

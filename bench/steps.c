@@ -2,8 +2,10 @@
  * Gradient steps and transitions of the paper's experiments: Hastings beside PyTorch and JAX, and beside what the
  * machine can do.
  *
- *     steps [--cases A,B] [--objectives A,B] [--types f32,f64] [--peer-objectives A,B] [--peer-types A,B]
- *           [--parts checks,steps,sampling,first,scaling] [--seconds S] [--rounds N] [--json FILE]
+ *     steps [--parts checks,steps,sampling,first,scaling] [--cases A,B] [--objectives A,B] [--types f32,f64]
+ *           [--kinds random-walk,mala,hmc,multi-scheme] [--chains 1,100]
+ *           [--peers none|torch,jax] [--peer-objectives A,B] [--peer-types f32,f64]
+ *           [--seconds S] [--rounds N] [--json FILE]
  *     steps --dump CASE OBJECTIVE f32|f64 FOLDER      inputs, loss and gradient, for peers
  *     steps --first CASE                              one gradient step, for the time that a process takes to it
  *     steps --report JSON NOTES MARKDOWN SVG          the page docs/performance.md and its chart
@@ -25,18 +27,16 @@
 
 static int usage(int code)
 {
-    fprintf(code ? stderr : stdout,
-            "usage: bench_steps [--cases A,B] [--objectives A,B] "
-            "[--peer-objectives A,B] [--types f32,f64] [--peer-types f32]\n"
-            "                   [--parts checks,steps,sampling,first,scaling] "
-            "[--seconds S] [--rounds N] [--json FILE]\n"
-            "       bench_steps --dump CASE OBJECTIVE f32|f64 FOLDER\n"
-            "       bench_steps --first CASE\n"
-            "       bench_steps --report JSON NOTES MARKDOWN SVG\n"
-            "Cases:");
-    for (size_t i = 0; bench_case_at(i); i++)
-        fprintf(code ? stderr : stdout, " %s", bench_case_at(i)->name);
-    fprintf(code ? stderr : stdout, "\nObjectives: ab-initio msjd l2hmc gsm\n");
+    FILE *out = code ? stderr : stdout;
+    fprintf(out, "usage: bench_steps [--RESTRICTION A,B]... [--seconds S] [--rounds N] [--json FILE]\n"
+                 "       bench_steps --dump CASE OBJECTIVE f32|f64 FOLDER\n"
+                 "       bench_steps --first CASE\n"
+                 "       bench_steps --report JSON NOTES MARKDOWN SVG\n"
+                 "Everything is measured, but peers in f32 alone, unless an option with a list of "
+                 "these words restricts it:\n");
+    run_print_restrictions(out);
+    fprintf(out, "--kinds and --chains are of the part sampling. What FILE has already stays, but "
+                 "for rows that are measured again.\n");
     return code;
 }
 
@@ -71,19 +71,19 @@ static void remove_folder(const char *folder)
 static void measure(const settings *set)
 {
     static contenders all;
-    if (listed(set->parts, "first")) /* while there is little memory: see time_process() */
+    if (wants(set, PARTS, "first")) /* while there is little memory: see time_process() */
         measure_first(set);
-    if (listed(set->parts, "steps") || listed(set->parts, "sampling") ||
-        listed(set->parts, "checks"))
+    if (wants(set, PARTS, "steps") || wants(set, PARTS, "sampling") ||
+        wants(set, PARTS, "checks"))
         contenders_start(&all, set);
-    if (listed(set->parts, "checks"))
+    if (wants(set, PARTS, "checks"))
         measure_checks(set, &all);
-    if (listed(set->parts, "steps"))
+    if (wants(set, PARTS, "steps"))
         measure_steps(set, &all);
-    if (listed(set->parts, "sampling"))
+    if (wants(set, PARTS, "sampling"))
         measure_sampling(set, &all);
     contenders_stop(&all);
-    if (listed(set->parts, "scaling"))
+    if (wants(set, PARTS, "scaling"))
         measure_scaling(set);
 }
 

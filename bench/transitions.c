@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cases.h"
@@ -22,10 +23,7 @@ static json_t *measure_chains(const settings *set, contenders *all, const bench_
             chains_close(&mine[way]);
         return NULL;
     }
-    bool peers = false;
-    for (int p = 0; p < PEERS; p++)
-        peers = peers || contender_runs(all, set, p, 0);
-    peers = peers && chains_dump(&mine[0], kind, set->folder);
+    const bool peers = contenders_any(all) && chains_dump(&mine[0], kind, set->folder);
     for (int r = 0; r < set->rounds; r++)
         for (int way = 0; way < WAYS; way++) {
             ours[way][r] = (double)count / time_call(chains_run, &mine[way], set->seconds);
@@ -75,18 +73,30 @@ static json_t *measure_chains(const settings *set, contenders *all, const bench_
                      "exponentials", (json_int_t)exps_each);
 }
 
-void measure_sampling(const settings *set, contenders *all)
+const char *sampling_kind(size_t i)
 {
     static const char *const kinds[] = { "random-walk", "mala", "hmc", "multi-scheme" };
+    return i < sizeof kinds / sizeof *kinds ? kinds[i] : NULL;
+}
+
+const char *sampling_chains(size_t i)
+{
+    static const char *const counts[] = { "1", "100" };
+    return i < sizeof counts / sizeof *counts ? counts[i] : NULL;
+}
+
+void measure_sampling(const settings *set, contenders *all)
+{
     static const char *const names[] = { "german", "mnist" };
+    const char *kind, *count;
     for (int c = 0; c < 2; c++)
-        for (int k = 0; k < 4; k++)
-            for (size_t count = 1; count <= 100; count *= 100) {
-                if (!listed(set->cases, names[c]))
+        for (size_t k = 0; wants(set, CASES, names[c]) && (kind = sampling_kind(k)); k++)
+            for (size_t n = 0; wants(set, KINDS, kind) && (count = sampling_chains(n)); n++) {
+                if (!wants(set, CHAINS, count))
                     continue;
-                fprintf(stderr, "sampling: %s, %s, %zu chains\n", names[c], kinds[k], count);
-                json_t *row =
-                    measure_chains(set, all, bench_case_named(names[c]), kinds[k], count);
+                fprintf(stderr, "sampling: %s, %s, %s chains\n", names[c], kind, count);
+                json_t *row = measure_chains(set, all, bench_case_named(names[c]), kind,
+                                             strtoul(count, NULL, 10));
                 if (!row)
                     continue;
                 set_rounds(row, set->rounds, set->seconds);

@@ -12,17 +12,64 @@ complain() {
     failed=1
 }
 
-"$program" --cases mixture,rwm100,ripley --objectives ab-initio,gsm --peer-objectives "" --parts steps --rounds 1 \
+"$program" --cases mixture,rwm100,ripley --objectives ab-initio,gsm --peers none --parts steps --rounds 1 \
     --seconds 0.01 --json "$scratch/out.json" 2>"$scratch/err" || complain "it fails: $(cat "$scratch/err")"
 [ "$(grep -c '"hastings 1"' "$scratch/out.json")" = 12 ] || complain "there are not 12 measurements"
 [ "$(grep -c '"round_seconds": 0.01' "$scratch/out.json")" = 12 ] || complain "rows do not say their rounds"
-"$program" --cases german --peer-objectives "" --parts sampling --rounds 1 --seconds 0.01 \
+"$program" --cases german --peers none --parts sampling --rounds 1 --seconds 0.01 \
     --json "$scratch/chains.json" 2>"$scratch/err" || complain "chains fail: $(cat "$scratch/err")"
 [ "$(grep -c '"acceptance"' "$scratch/chains.json")" = 8 ] || complain "there are not 8 kinds of chains"
 
+# A Python that answers as peers do, and notes who was called.
+mkdir "$scratch/bin"
+cat >"$scratch/bin/python3" <<END
+#!/bin/sh
+echo "\$1" >>"$scratch/called"
+[ "\${3:-}" = --first ] && exit 0
+echo "ready 1.0"
+while read -r what rest; do
+    case \$what in
+    open) echo "1e-7 1e-7 # variant" ;;
+    run | plain) echo 0.001 ;;
+    sample) echo "1000 0.3" ;;
+    quit) exit ;;
+    esac
+done
+END
+chmod +x "$scratch/bin/python3"
+# peers PEERS PART ARG...: the rows of a part with these peers, in peers.json.
+peers() {
+    rm -f "$scratch/called" "$scratch/peers.json"
+    of=$1
+    part=$2
+    shift 2
+    PATH="$scratch/bin:$PATH" "$program" --peers "$of" --parts "$part" "$@" --rounds 1 --seconds 0.01 \
+        --json "$scratch/peers.json" 2>"$scratch/err" || complain "$part with $of fails: $(cat "$scratch/err")"
+}
+for part in steps sampling first; do
+    case $part in
+    steps) set -- --cases rwm100 --objectives msjd --types f32 ;;
+    sampling) set -- --cases german --kinds mala --chains 100 ;;
+    first) set -- --cases rwm100 ;;
+    esac
+    peers none $part "$@"
+    [ ! -e "$scratch/called" ] || complain "$part starts peers that are not wanted"
+    ! grep -q '"\(torch\|jax\)' "$scratch/peers.json" || complain "$part has figures of peers that are not wanted"
+    [ "$(grep -c '"case"' "$scratch/peers.json")" = 1 ] || complain "$part has not one row"
+    peers jax $part "$@"
+    grep -q jax "$scratch/called" && ! grep -q torch "$scratch/called" || complain "$part has not jax alone"
+    grep -q '"jax' "$scratch/peers.json" && ! grep -q '"torch' "$scratch/peers.json" ||
+        complain "$part has not figures of jax alone"
+done
+for wrong in '--kinds mla' '--chains 2' '--peers numpy' '--cases cross8,' '--types ,f32'; do
+    # shellcheck disable=SC2086
+    "$program" $wrong 2>"$scratch/err"
+    [ $? = 2 ] && grep -q 'there is no' "$scratch/err" || complain "$wrong is taken"
+done
+
 # What a file has of this processor stays, what it has of another does not, and it may not say.
 again() {
-    "$program" --cases ripley --objectives gsm --types f64 --peer-objectives "" --parts steps --rounds 1 \
+    "$program" --cases ripley --objectives gsm --types f64 --peers none --parts steps --rounds 1 \
         --seconds 0.01 --json "$scratch/$1.json" 2>"$scratch/err" || complain "it fails again: $(cat "$scratch/err")"
     rows=$(grep -c '"hastings 1"' "$scratch/$1.json")
 }
