@@ -12,11 +12,6 @@
 #include "rows.h"
 #include "tables.h"
 
-static double smaller(double a, double b)
-{
-    return !(a <= b) && isfinite(b) ? b : a; /* the one that is there */
-}
-
 /* The largest differences of a list of comparisons, by type. */
 typedef struct {
     double loss[2], gradient[2]; /* of f32, f64 */
@@ -65,9 +60,7 @@ static bool write_chart(const json_t *steps, int all, const char *path)
             strcmp(text_of(row, "objective"), "ab-initio") != 0)
             continue;
         for (int way = 0; way < 2; way++)
-            times[way][n] = smaller(seconds_of(row, "torch", counts[way]),
-                                    seconds_of(row, "jax", counts[way])) /
-                            seconds_of(row, "hastings", counts[way]);
+            times[way][n] = times_faster(row, counts[way]);
         if (!isfinite(times[0][n]) && !isfinite(times[1][n]))
             continue;
         snprintf(names[n], sizeof names[n], "%s", text_of(row, "title"));
@@ -168,7 +161,8 @@ bool report_write(const char *json, const char *notes, const char *markdown, con
         return false;
     }
     const int threads = (int)number_of(all, NULL, "threads");
-    const json_t *steps = json_object_get(all, "steps");
+    const json_t *steps = json_object_get(all, "steps"),
+                 *sampling = json_object_get(all, "sampling");
     json_t *peers = json_object_get(all, "peers");
     const char *processor = text_of(all, "processor"); /* not in files of before it was noted */
     const char *picture = strrchr(svg, '/');
@@ -187,11 +181,17 @@ bool report_write(const char *json, const char *notes, const char *markdown, con
     json_object_foreach(peers, name, version)
         fprintf(out, " Peer: %s.", json_string_value(version));
     fprintf(out,
-            "\n\n![times faster than the faster of PyTorch and JAX](%s)\n\n"
+            "\n\n![times faster than the faster of PyTorch and JAX](%s)\n"
+            "\n## Ahead and behind\n\n"
+            "How many times as fast as the faster of PyTorch and JAX, on as many threads, over the "
+            "rows below that have one of them.\n\n",
+            picture ? picture + 1 : svg);
+    bool ok = write_summary(out, steps, sampling, threads);
+    fprintf(out,
+            "\n## What is compared\n\n"
             "A step is all of it: start points, noise, loss, gradient, Adam. Peers are the fastest "
             "of several variants "
-            "each ([bench/peers](../bench/peers)), with the same mathematics:\n\n",
-            picture ? picture + 1 : svg);
+            "each ([bench/peers](../bench/peers)), with the same mathematics:\n\n");
     write_differences(out, steps, json_object_get(all, "checks"));
     fprintf(out, "\n## Gradient steps\n\nThe limit is the machine's rate of fused multiply-adds, "
                  "measured in the same "
@@ -199,13 +199,14 @@ bool report_write(const char *json, const char *notes, const char *markdown, con
                  "the bytes that weights "
                  "and Adam need at least.\n");
     write_steps(out, steps, threads);
-    write_sampling(out, json_object_get(all, "sampling"), threads);
+    write_sampling(out, sampling, threads);
     write_first(out, json_object_get(all, "first"));
     write_scaling(out, json_object_get(all, "scaling"));
     const bool noted = write_notes(out, notes);
-    bool ok = fclose(out) == 0;
-    if (!ok)
+    if (fclose(out) != 0) {
         fprintf(stderr, "%s: cannot write it: %s\n", markdown, strerror(errno));
+        ok = false;
+    }
     ok = write_chart(steps, threads, svg) && noted && ok;
     json_decref(all);
     return ok;

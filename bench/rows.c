@@ -31,3 +31,16 @@ double rate_of(const json_t *row, const char *who, int threads)
 {
     return of_threads(row, "per_second", who, threads);
 }
+
+/* The time that something takes, be it steps or transitions. */
+static double time_of(const json_t *row, const char *who, int threads)
+{
+    const double rate = rate_of(row, who, threads);
+    return isnan(rate) ? seconds_of(row, who, threads) : 1 / rate;
+}
+
+double times_faster(const json_t *row, int threads)
+{
+    const double torch = time_of(row, "torch", threads), jax = time_of(row, "jax", threads);
+    return fmin(torch, jax) / time_of(row, "hastings", threads); /* of one, if the other is NaN */
+}

@@ -1,9 +1,10 @@
 #include "tables.h"
 
 #include <math.h>
-#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "measure.h"
 #include "rows.h"
 
 /* Three digits, or a dash for NaN; | after it. */
@@ -16,6 +17,77 @@ static void cell(FILE *out, double x, const char *unit)
     else
         fprintf(out, " %.3g%s |", x, unit);
 }
+
+/* ---- All of them ---------------------------------------------------------------------------- */
+
+/* What a row is of, and how many times as fast we are in it. */
+static void write_behind(FILE *out, const json_t *row, double times)
+{
+    const char *kind = text_of(row, "kind"), *type = text_of(row, "type");
+    const double chains = number_of(row, NULL, "chains");
+    fprintf(out, "%s, %s", text_of(row, "title"), *kind ? kind : text_of(row, "objective"));
+    if (*type && strcmp(type, "f32") != 0)
+        fprintf(out, ", %s", type);
+    if (isfinite(chains))
+        fprintf(out, ", %.0f chain%s", chains, chains == 1 ? "" : "s");
+    fprintf(out, " (%.3g)", times);
+}
+
+/* One line, from as much memory as the list has rows. */
+static void write_standing(FILE *out, const char *part, const json_t *list, int threads,
+                           double *times)
+{
+    size_t i, n = 0, ahead = 0;
+    json_t *row;
+    json_array_foreach(list, i, row)
+    {
+        times[n] = times_faster(row, threads);
+        if (!isfinite(times[n]))
+            continue;
+        ahead += times[n] >= 1;
+        n++;
+    }
+    fprintf(out, "| %s | %d | %zu of %zu |", part, threads, ahead, n);
+    if (n) {
+        const double upper = median(times, n); /* sorts them */
+        cell(out, times[0], "");
+        cell(out, (times[(n - 1) / 2] + upper) / 2, "");
+        cell(out, times[n - 1], "");
+    } else {
+        fprintf(out, " - | - | - |");
+    }
+    const char *before = " ";
+    json_array_foreach(list, i, row)
+    {
+        const double of_row = times_faster(row, threads);
+        if (!(of_row < 1))
+            continue;
+        fputs(before, out);
+        write_behind(out, row, of_row);
+        before = "; ";
+    }
+    fputs(ahead < n ? " |\n" : " none |\n", out);
+}
+
+bool write_summary(FILE *out, const json_t *steps, const json_t *sampling, int all)
+{
+    const size_t most = json_array_size(steps) + json_array_size(sampling) + 1;
+    double *times = calloc(most, sizeof *times);
+    if (!times) {
+        fprintf(stderr, "no memory for a summary of %zu rows\n", most);
+        return false;
+    }
+    fprintf(out, "| part | threads | ahead | smallest | median | largest | a peer is ahead in "
+                 "|\n|---|---|---|---|---|---|---|\n");
+    for (int part = 0; part < 2; part++)
+        for (int way = 0; way < (all > 1 ? 2 : 1); way++)
+            write_standing(out, part ? "sampling" : "gradient steps", part ? sampling : steps,
+                           way ? all : 1, times);
+    free(times);
+    return true;
+}
+
+/* ---- Each of them --------------------------------------------------------------------------- */
 
 /* What the machine reached at most in a list: it is measured beside every case, and what else the machine does makes it
  * less in some of them. By type where rows have one. */

@@ -2,9 +2,13 @@
 #ifndef HASTINGS_BENCH_TABLES_H
 #define HASTINGS_BENCH_TABLES_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include <jansson.h>
+
+/* Where we are ahead of the peers, and where they are; false after a message without memory. */
+bool write_summary(FILE *out, const json_t *steps, const json_t *sampling, int all);
 
 void write_steps(FILE *out, const json_t *steps, int all);
 void write_sampling(FILE *out, const json_t *list, int all);

@@ -27,9 +27,18 @@ echo "The notes." >"$scratch/notes.md"
 cat >"$scratch/new.json" <<'END'
 {"processor": "Abacus 3", "isa": "avx2", "threads": 2, "peers": {"torch": "torch 9"},
  "steps": [
-  {"case": "a", "title": "A", "objective": "gsm", "type": "f32", "rounds": 5, "round_seconds": 0.2},
-  {"case": "b", "title": "B", "objective": "gsm", "type": "f32", "rounds": 3, "round_seconds": 0.2},
-  {"case": "c", "title": "C", "objective": "gsm", "type": "f32"}],
+  {"case": "a", "title": "A", "objective": "gsm", "type": "f32", "rounds": 5, "round_seconds": 0.2,
+   "seconds": {"hastings 1": 1e-3, "torch 1": 2e-3, "jax 1": 3e-3, "hastings 2": 1e-3, "torch 2": 5e-4}},
+  {"case": "b", "title": "B", "objective": "gsm", "type": "f32", "rounds": 3, "round_seconds": 0.2,
+   "seconds": {"hastings 1": 1e-3, "torch 1": 4e-3, "jax 1": null, "hastings 2": 1e-3}},
+  {"case": "c", "title": "C", "objective": "gsm", "type": "f64",
+   "seconds": {"hastings 1": 1e-3, "jax 1": 5e-4}},
+  {"case": "d", "title": "D", "objective": "gsm", "type": "f32", "seconds": {"hastings 1": 1e-3}}],
+ "sampling": [
+  {"case": "s", "title": "S", "kind": "mala", "chains": 1,
+   "per_second": {"hastings 1": 100, "torch 1": 50, "jax 1": 80, "hastings 2": 10, "jax 2": 10}},
+  {"case": "s", "title": "S", "kind": "hmc", "chains": 100,
+   "per_second": {"hastings 1": 100, "torch 1": 200, "jax 1": 150}}],
  "first": [{"case": "a", "title": "A", "rounds": 1}],
  "scaling": [
   {"what": "couplings", "case": "x", "size": 8, "seconds": 20e-6, "rounds": 4, "round_seconds": 0.1},
@@ -53,6 +62,26 @@ echo '{"isa": "avx2", "threads": 1, "rounds": {"steps": [5, 0.2]}, "steps": [{"c
 page old
 grep -q "your machine\. avx2, 1 thread; medians of rounds in which all contenders take turns\. What" "$scratch/old.md" ||
     complain "the page of an old file says other things"
+
+# Beside the faster of the peers that there are, and only in rows that have one.
+expect new <<'END'
+## Ahead and behind
+
+How many times as fast as the faster of PyTorch and JAX, on as many threads, over the rows below that have one of them.
+
+| part | threads | ahead | smallest | median | largest | a peer is ahead in |
+|---|---|---|---|---|---|---|
+| gradient steps | 1 | 2 of 3 | 0.5 | 2 | 4 | C, gsm, f64 (0.5) |
+| gradient steps | 2 | 0 of 1 | 0.5 | 0.5 | 0.5 | A, gsm (0.5) |
+| sampling | 1 | 1 of 2 | 0.5 | 0.875 | 1.25 | S, hmc, 100 chains (0.5) |
+| sampling | 2 | 1 of 1 | 1 | 1 | 1 | none |
+END
+expect old <<'END'
+| gradient steps | 1 | 0 of 0 | - | - | - | none |
+| sampling | 1 | 0 of 0 | - | - | - | none |
+END
+[ "$(grep -o '^!\[\|^## [A-Z][a-z]*' "$scratch/new.md" | head -4 | tr '\n' ' ')" = \
+    '![ ## Ahead ## What ## Gradient ' ] || complain "the summary is not after the chart"
 
 # Twice the couplings take 5 more, then 10 more, then 40 more microseconds; half of 12 rows was not measured.
 expect new <<'END'
