@@ -11,9 +11,9 @@
  *     steps --report JSON NOTES MARKDOWN SVG          the page docs/performance.md and its chart
  *
  * All contenders take turns in rounds, so that what else the machine does hits them alike; figures are medians over
- * the rounds. Peers run where python3 has torch or jax, and must first compute the same loss and gradient. The result is
- * JSON, of which --report makes docs/performance.md and its chart. FILE is written after every case, and what it has from
- * a run before stays until the same is measured again, if it is of the same processor.
+ * the rounds. Peers run where python3 has torch or jax, and must first compute the same loss and gradient. The result
+ * is JSON, of which --report makes docs/performance.md and its chart. FILE is written after every case, and what it has
+ * from a run before stays, if it is of the same processor, until the same is measured again.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -28,15 +28,16 @@
 static int usage(int code)
 {
     FILE *out = code ? stderr : stdout;
-    fprintf(out, "usage: bench_steps [--RESTRICTION A,B]... [--seconds S] [--rounds N] [--json FILE]\n"
-                 "       bench_steps --dump CASE OBJECTIVE f32|f64 FOLDER\n"
-                 "       bench_steps --first CASE\n"
-                 "       bench_steps --report JSON NOTES MARKDOWN SVG\n"
-                 "Everything is measured, but peers in f32 alone, unless an option with a list of "
-                 "these words restricts it:\n");
+    fprintf(out,
+            "usage: bench_steps [--RESTRICTION A,B]... [--seconds S] [--rounds N] [--json FILE]\n"
+            "       bench_steps --dump CASE OBJECTIVE f32|f64 FOLDER\n"
+            "       bench_steps --first CASE\n"
+            "       bench_steps --report JSON NOTES MARKDOWN SVG\n"
+            "Everything is measured, but peers in f32 alone, unless an option with a list of these "
+            "words restricts it:\n");
     run_print_restrictions(out);
     fprintf(out, "--kinds and --chains are of the part sampling. What FILE has already stays, but "
-                 "for rows that are measured again.\n");
+                 "for rows that are measured again; without peers, those lose the figures of peers.\n");
     return code;
 }
 
