@@ -211,8 +211,9 @@ static size_t choose_shard_starts(const hs_plan *plan)
         const size_t apart = plan->starts / CHAINS_LEAST,
                      needed = (plan->starts + ROWS_WANTED - 1) / ROWS_WANTED;
         const size_t shards = needed > 1 || apart < 2 ? needed : 2;
-        /* whole vectors, so that those that are not full are the last shard's, which then has fewer */
-        const size_t each = pad_lanes(plan, (plan->starts + shards - 1) / shards);
+        /* whole halves of cache lines, as products take lanes: those that are not full are the last shard's */
+        const size_t half = HS_ALIGN / plan->element / 2;
+        const size_t each = ((plan->starts + shards - 1) / shards + half - 1) / half * half;
         return each < plan->starts ? each : plan->starts;
     }
     double least = 1;

@@ -6,6 +6,9 @@
  * at most 3 outputs take tiles of 3 x 8 (3 x 4), or there would be too few sums at a time to hide
  * the latency of an addition. Remainders are spread evenly (16 outputs are 6 + 5 + 5, 13 vectors
  * 4 + 3 + 3 + 3), as a leftover tile of one output would run at a fraction of the speed.
+ *
+ * Lanes that fill no more than half of their last vector of 64 bytes take one of 32 there. It costs half as much where the
+ * processor makes a long sum in two halves, and no more elsewhere: 100 lanes are 6 vectors and a half, not 7.
  */
 #include <hastings/tensor/product_internal.h>
 #include <hastings/tensor/product_simd_internal.h>
@@ -53,9 +56,42 @@ typedef struct {
     size_t o0, tiles, l0, blocks;
 } range;
 
-/* One k: a[t][v] += w(t) x[v]. */
-HS_INLINE void add_products(const int TO, const int NV, vec (*a)[FLAT_NV], const real *w,
-                            size_t w_out, const real *x)
+#if HS_VECTOR_BYTES == 64
+#define HALVES 1
+typedef real half __attribute__((vector_size(HS_VECTOR_BYTES / 2)));
+#else
+#define HALVES 0
+typedef vec half; /* never used */
+#endif
+
+HS_INLINE half h_load(const real *p)
+{
+    return *(const half *)__builtin_assume_aligned(p, sizeof(half));
+}
+
+/* And zeros behind it: functions of what happened to be there before may be slow. */
+HS_INLINE void h_store(real *p, half a)
+{
+    half *to = __builtin_assume_aligned(p, sizeof(half));
+    to[0] = a;
+    to[1] = (half){ 0 };
+}
+
+/* The first half of a vector, which is the same register. */
+HS_INLINE half first_half(vec a)
+{
+#if HS_VECTOR_BYTES == 64 && HS_KERNEL_F64
+    return (half)_mm512_castpd512_pd256((__m512d)a);
+#elif HS_VECTOR_BYTES == 64
+    return (half)_mm512_castps512_ps256((__m512)a);
+#else
+    return a;
+#endif
+}
+
+/* One k: a[t][v] += w(t) x[v], and the half vector that may follow. */
+HS_INLINE void add_products(const int TO, const int NV, const bool HALF, vec (*a)[FLAT_NV], half *h,
+                            const real *w, size_t w_out, const real *x)
 {
     if (TO <= FLAT_TO) {
         vec weights[FLAT_TO];
@@ -76,16 +112,20 @@ HS_INLINE void add_products(const int TO, const int NV, vec (*a)[FLAT_NV], const
     HS_UNROLL
     for (int v = 0; v < NV; v++)
         xs[v] = v_load(x + v * LANES);
+    const half x_half = HALF ? h_load(x + NV * LANES) : (half){ 0 };
     HS_UNROLL
     for (int t = 0; t < TO; t++) {
         vec weight = v_set1(w[(size_t)t * w_out]);
         HS_UNROLL
         for (int v = 0; v < NV; v++)
             a[t][v] += weight * xs[v];
+        if (HALF)
+            h[t] += first_half(weight) * x_half;
     }
 }
 
-HS_INLINE void run_tiles(const int TO, const int NV, const hs_product *p, const range *r)
+HS_INLINE void run_tiles(const int TO, const int NV, const bool HALF, const hs_product *p,
+                         const range *r)
 {
     const size_t in = p->in, w_out = p->w_out, w_in = p->w_in, x_stride = p->x_stride;
     const hs_activation_kind act = p->act;
@@ -94,12 +134,15 @@ HS_INLINE void run_tiles(const int TO, const int NV, const hs_product *p, const 
         for (size_t tile = 0; tile < r->tiles; tile++) {
             const size_t o = r->o0 + tile * (size_t)TO;
             vec a[MAX_TO][FLAT_NV];
+            half h[MAX_TO];
             HS_UNROLL
             for (int t = 0; t < TO; t++) {
                 vec start = p->bias ? v_set1(((const real *)p->bias)[o + (size_t)t]) : (vec){ 0 };
                 HS_UNROLL
                 for (int v = 0; v < NV; v++)
                     a[t][v] = start;
+                if (HALF)
+                    h[t] = first_half(start);
             }
             if (p->add) {
                 const real *row = (const real *)p->add + o * p->add_stride + l;
@@ -109,12 +152,14 @@ HS_INLINE void run_tiles(const int TO, const int NV, const hs_product *p, const 
                     HS_UNROLL
                     for (int v = 0; v < NV; v++)
                         a[t][v] += v_load(row + v * LANES);
+                    if (HALF)
+                        h[t] += h_load(row + NV * LANES);
                 }
             }
             const real *w = (const real *)p->w + o * w_out;
             const real *x = (const real *)p->x + l;
             for (size_t k = 0; k < in; k++, w += w_in, x += x_stride)
-                add_products(TO, NV, a, w, w_out, x);
+                add_products(TO, NV, HALF, a, h, w, w_out, x);
             if (act == HS_ACT_RELU) {
                 HS_UNROLL
                 for (int t = 0; t < TO; t++)
@@ -140,9 +185,14 @@ HS_INLINE void run_tiles(const int TO, const int NV, const hs_product *p, const 
                 HS_UNROLL
                 for (int v = 0; v < NV; v++)
                     v_store(row + v * LANES, a[t][v]);
+                if (HALF)
+                    h_store(row + NV * LANES, h[t]);
             }
             if (act > HS_ACT_RELU)
-                activate_rows(act, y, p->y_stride, gate, p->gate_stride, NULL, TO, NV);
+                activate_rows(act, y, p->y_stride, gate, p->gate_stride, NULL, TO, NV + HALF);
+            else if (HALF && (act == HS_ACT_RELU || gate))
+                activate_rows(act, y + NV * LANES, p->y_stride, gate ? gate + NV * LANES : NULL,
+                              p->gate_stride, NULL, TO, 1);
         }
     }
 }
@@ -150,7 +200,7 @@ HS_INLINE void run_tiles(const int TO, const int NV, const hs_product *p, const 
 #define TILE(to, nv)                                                                               \
     static HS_NOINLINE void tiles_##to##x##nv(const hs_product *p, const range *r)                 \
     {                                                                                              \
-        run_tiles(to, nv, p, r);                                                                   \
+        run_tiles(to, nv, false, p, r);                                                            \
     }
 #define FLAT_COLUMN(nv) TILE(1, nv) TILE(2, nv) TILE(3, nv)
 #define TILE_COLUMN(nv) FLAT_COLUMN(nv) TILE(4, nv) TILE(5, nv) TILE(6, nv)
@@ -186,6 +236,33 @@ static void (*const tile_table[FLAT_NV][MAX_TO])(const hs_product *, const range
 #endif
 };
 
+#if HALVES
+#define HALF_TILE(to, nv)                                                                          \
+    static HS_NOINLINE void half_tiles_##to##x##nv(const hs_product *p, const range *r)            \
+    {                                                                                              \
+        run_tiles(to, nv, true, p, r);                                                             \
+    }
+#define HALF_COLUMN(nv)                                                                            \
+    HALF_TILE(4, nv)                                                                               \
+    HALF_TILE(5, nv)                                                                               \
+    HALF_TILE(6, nv)
+#define HALF_NAMES(nv)                                                                             \
+    {                                                                                              \
+        [3] = half_tiles_4x##nv, [4] = half_tiles_5x##nv, [5] = half_tiles_6x##nv                  \
+    }
+
+HALF_COLUMN(1)
+HALF_COLUMN(2)
+HALF_COLUMN(3)
+
+/* By the number of whole vectors. Splits of more than 6 outputs have no smaller tiles than these. */
+static void (*const half_table[MAX_NV][MAX_TO])(const hs_product *, const range *) = {
+    [1] = HALF_NAMES(1), [2] = HALF_NAMES(2), [3] = HALF_NAMES(3)
+};
+#else
+static void (*const half_table[MAX_NV][MAX_TO])(const hs_product *, const range *);
+#endif
+
 /* n things in as few pieces of at most `most` as possible: `large` pieces of size + 1, then
  * `small` pieces of size. */
 typedef struct {
@@ -200,28 +277,36 @@ static split split_evenly(size_t n, size_t most)
     return (split){ n / pieces, n % pieces, pieces - n % pieces };
 }
 
+/* All outputs at blocks of nv vectors; the last vector may be half. */
+static void run_lanes(const hs_product *p, const split *outs, size_t l0, size_t blocks, size_t nv,
+                      bool with_half)
+{
+    range r = { 0, 0, l0, blocks };
+    for (int out_group = 0; blocks && out_group < 2; out_group++) {
+        const size_t to = outs->size + (out_group == 0);
+        r.tiles = out_group == 0 ? outs->large : outs->small;
+        if (r.tiles == 0)
+            continue;
+        (with_half ? half_table[nv - 1] : tile_table[nv - 1])[to - 1](p, &r);
+        r.o0 += r.tiles * to;
+    }
+}
+
 static void run_block(const hs_product *p)
 {
     const split outs = split_evenly(p->out, MAX_TO);
     const split vectors =
         split_evenly((p->lanes + LANES - 1) / LANES, p->out <= FLAT_TO ? FLAT_NV : MAX_NV);
-    range r = { 0, 0, 0, 0 };
-    for (int lane_group = 0; lane_group < 2; lane_group++) {
-        const size_t nv = vectors.size + (lane_group == 0);
-        r.blocks = lane_group == 0 ? vectors.large : vectors.small;
-        if (r.blocks == 0)
-            continue;
-        r.o0 = 0;
-        for (int out_group = 0; out_group < 2; out_group++) {
-            const size_t to = outs.size + (out_group == 0);
-            r.tiles = out_group == 0 ? outs.large : outs.small;
-            if (r.tiles == 0)
-                continue;
-            tile_table[nv - 1][to - 1](p, &r);
-            r.o0 += r.tiles * to;
-        }
-        r.l0 += r.blocks * nv * LANES;
-    }
+    const size_t over = p->lanes % LANES, large = vectors.size + 1;
+    const bool with_half =
+        HALVES && over > 0 && over <= LANES / 2 && vectors.size > 1 && outs.size > FLAT_TO;
+    size_t l = 0;
+    run_lanes(p, &outs, l, vectors.large, large, false);
+    l += vectors.large * large * LANES;
+    run_lanes(p, &outs, l, vectors.small - with_half, vectors.size, false);
+    l += (vectors.small - with_half) * vectors.size * LANES;
+    if (with_half)
+        run_lanes(p, &outs, l, 1, vectors.size, true);
 }
 
 /* A block of lanes' part of x should stay in the first-level cache while all outputs pass over it:
