@@ -78,6 +78,11 @@ static void *at_mutable(void *base, size_t bytes)
     return (char *)base + bytes;
 }
 
+static size_t line_up(hs_dtype dtype, size_t n)
+{
+    return hs_align_up(n * hs_dtype_size(dtype)) / hs_dtype_size(dtype);
+}
+
 /* A number of parts that hs_parallel_for() can count: if need be, parts grow. */
 static int count_parts(size_t n, size_t *part)
 {
@@ -101,25 +106,37 @@ typedef struct {
     bool by_lane; /* parts are ranges of lanes */
 } run_context;
 
+/* The part of a product that has some of its outputs. */
+static hs_product outputs_of(hs_dtype dtype, const hs_product *product, size_t part, int index)
+{
+    hs_product p = *product;
+    const size_t size = hs_dtype_size(dtype), begin = (size_t)index * part;
+    p.out = part_length(p.out, part, index);
+    p.w = at(p.w, begin * p.w_out * size);
+    p.y = at_mutable(p.y, begin * p.y_stride * size);
+    p.bias = at(p.bias, begin * size);
+    p.add = at(p.add, begin * p.add_stride * size);
+    p.gate = at(p.gate, begin * p.gate_stride * size);
+    return p;
+}
+
+static hs_product lanes_of(hs_dtype dtype, const hs_product *product, size_t part, int index)
+{
+    hs_product p = *product;
+    const size_t begin = (size_t)index * part * hs_dtype_size(dtype);
+    p.lanes = part_length(p.lanes, part, index);
+    p.x = at(p.x, begin);
+    p.y = at_mutable(p.y, begin);
+    p.add = at(p.add, begin);
+    p.gate = at(p.gate, begin);
+    return p;
+}
+
 static void run_part(int index, void *context)
 {
     const run_context *c = context;
-    hs_product p = *c->product;
-    const size_t size = hs_dtype_size(c->dtype), begin = (size_t)index * c->part;
-    if (c->by_lane) {
-        p.lanes = part_length(p.lanes, c->part, index);
-        p.x = at(p.x, begin * size);
-        p.y = at_mutable(p.y, begin * size);
-        p.add = at(p.add, begin * size);
-        p.gate = at(p.gate, begin * size);
-    } else {
-        p.out = part_length(p.out, c->part, index);
-        p.w = at(p.w, begin * p.w_out * size);
-        p.y = at_mutable(p.y, begin * p.y_stride * size);
-        p.bias = at(p.bias, begin * size);
-        p.add = at(p.add, begin * p.add_stride * size);
-        p.gate = at(p.gate, begin * p.gate_stride * size);
-    }
+    const hs_product p = c->by_lane ? lanes_of(c->dtype, c->product, c->part, index)
+                                    : outputs_of(c->dtype, c->product, c->part, index);
     c->run(c->dtype, &p, c->kernels);
 }
 
@@ -142,6 +159,110 @@ static void run_vectors(hs_dtype dtype, const hs_product *p, const void *kernels
 {
     (void)dtype;
     ((const hs_product_vectors *)kernels)->run(p);
+}
+
+/* One lane and rows: parts of some hundred kilobytes of w, which are read as streams far from each other, and as many
+ * for each thread. */
+static void run_rows(run_context *c)
+{
+    enum { PART_BYTES = 1 << 19 };
+    const hs_product *p = c->product;
+    const size_t bytes = p->out * p->in * hs_dtype_size(c->dtype), threads = (size_t)p->threads;
+    const size_t parts = (bytes / PART_BYTES / threads + 1) * threads;
+    c->part = line_up(c->dtype, (p->out + parts - 1) / parts);
+    run_parts(c, p->threads);
+}
+
+/*
+ * One lane and columns: cut by outputs, threads would read pieces of columns, at half of the speed or less
+ * (bench/products.md). So large products are cut by inputs, into sections that have sums of their own; in the same way
+ * for any number of threads, and the sums are added in order. Columns that are so long that there is no room for two
+ * sums of them are cut by outputs after all.
+ */
+enum { MIN_SECTIONS = 2, MAX_SECTIONS = 8, ROOM_FOR_SUMS = 1 << 16 };
+
+typedef struct {
+    const hs_product *product;
+    const hs_product_vectors *vectors;
+    hs_dtype dtype;
+    size_t part, stride; /* outputs of a part; from the sums of a section to those of the next */
+    int parts;           /* of a section */
+    int sections;
+    char *sums;
+} section_context;
+
+static void run_section(int index, void *context)
+{
+    const section_context *c = context;
+    const size_t section = (size_t)(index / c->parts), sections = (size_t)c->sections;
+    const size_t begin = c->product->in * section / sections, size = hs_dtype_size(c->dtype);
+    hs_product p = { .out = c->product->out,
+                     .in = c->product->in * (section + 1) / sections - begin,
+                     .lanes = 1,
+                     .w = at(c->product->w, begin * c->product->w_in * size),
+                     .w_out = 1,
+                     .w_in = c->product->w_in,
+                     .x = at(c->product->x, begin * size),
+                     .x_stride = 1,
+                     .y = c->sums + section * c->stride * size,
+                     .y_stride = 1 };
+    p = outputs_of(c->dtype, &p, c->part, index % c->parts);
+    c->vectors->run(&p);
+}
+
+static int count_sections(hs_dtype dtype, const hs_product *p)
+{
+    const size_t bytes = line_up(dtype, p->out) * hs_dtype_size(dtype);
+    int sections = MAX_SECTIONS;
+    while (sections >= MIN_SECTIONS &&
+           (p->in < 16 * (size_t)sections || bytes * (size_t)sections > ROOM_FOR_SUMS))
+        sections /= 2;
+    return sections;
+}
+
+static void run_sections(hs_dtype dtype, const hs_product_vectors *vectors, const hs_product *p,
+                         int sections)
+{
+    static const float ones_f32[MAX_SECTIONS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+    static const double ones_f64[MAX_SECTIONS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+    _Alignas(HS_ALIGN) char sums[ROOM_FOR_SUMS];
+    /* Threads that sections do not suffice for share their outputs. */
+    const bool suffice = p->threads <= 1 || sections % p->threads == 0;
+    const size_t pieces = suffice ? 1 : (size_t)(2 * p->threads / sections + 1);
+    section_context c = { .product = p,
+                          .vectors = vectors,
+                          .dtype = dtype,
+                          .part = line_up(dtype, (p->out + pieces - 1) / pieces),
+                          .stride = line_up(dtype, p->out),
+                          .sections = sections,
+                          .sums = sums };
+    c.parts = count_parts(p->out, &c.part);
+    hs_parallel_for(p->threads, sections * c.parts, run_section, &c);
+    hs_product total = *p; /* a product with ones */
+    total.in = (size_t)sections;
+    total.w = sums;
+    total.w_in = c.stride;
+    total.x = dtype == HS_F32 ? (const void *)ones_f32 : ones_f64;
+    vectors->run(&total);
+}
+
+static void run_one_lane(run_context *c)
+{
+    const hs_product *p = c->product;
+    const hs_product_vectors *vectors = c->kernels;
+    const bool large = (double)p->out * (double)p->in >= parallel_least, by_row = p->w_in == 1;
+    const int sections = large && !by_row ? count_sections(c->dtype, p) : 1;
+    c->run = run_vectors;
+    if (sections > 1) {
+        run_sections(c->dtype, vectors, p, sections);
+    } else if (!large || p->threads <= 1) {
+        vectors->run(p);
+    } else if (by_row) {
+        run_rows(c);
+    } else {
+        c->part = 256 * (HS_ALIGN / hs_dtype_size(c->dtype));
+        run_parts(c, p->threads);
+    }
 }
 
 static void run_blas(hs_dtype dtype, const hs_product *p, const void *kernels)
@@ -170,15 +291,8 @@ void hs_product_run_as(hs_isa isa, hs_product_method method, hs_dtype dtype, con
     const bool parallel = is_parallel(p->threads, p->out, p->in, p->lanes);
     run_context c = { .product = p, .dtype = dtype, .kernels = product_tiles_table[isa][dtype] };
     if (p->lanes == 1) {
-        const hs_product_vectors *vectors = product_vectors_table[isa][dtype];
-        /* Rows are long already; columns are cut to pieces of some cache lines each. */
-        c.run = run_vectors;
-        c.kernels = vectors;
-        c.part = p->w_in == 1 ? 2 * line : 16 * line;
-        if (parallel)
-            run_parts(&c, p->threads);
-        else
-            vectors->run(p);
+        c.kernels = product_vectors_table[isa][dtype];
+        run_one_lane(&c);
     } else if (method == HS_PRODUCT_BLAS && fits_blas(p)) {
         c.run = run_blas;
         c.by_lane = p->lanes > p->out;
@@ -218,11 +332,6 @@ typedef struct {
     const sum_kernels *kernels;
     size_t part;
 } sum_context;
-
-static size_t line_up(hs_dtype dtype, size_t n)
-{
-    return hs_align_up(n * hs_dtype_size(dtype)) / hs_dtype_size(dtype);
-}
 
 static void sum_vectors(const sum_kernels *k, const hs_product_sum *p, size_t first)
 {

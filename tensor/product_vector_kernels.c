@@ -5,114 +5,124 @@
 #include <hastings/tensor/product_internal.h>
 #include <hastings/tensor/product_simd_internal.h>
 
-/* Weights that are FAR, in memory and not in a cache, are asked for a group of rows ahead: the processor's own guesses
- * begin anew with every row. Long rows are taken for it. For columns it does not pay. */
-enum { FAR_BYTES = 2048, LINE = 64 / sizeof(real) };
-
-HS_INLINE void ask_for(const bool FAR, const real *w)
-{
-    if (FAR)
-        __builtin_prefetch(w);
-}
+/* Weights that are FAR, too many for the caches near by, are read as four streams, each of them whole and far from the
+ * others: the processor guesses what will be read next page by page, and rows next to each other, which share pages,
+ * make it guess wrong. That is twice as fast (bench/products.md); among few weights neighbours are faster. */
+enum { FAR_BYTES = 1 << 17, STREAMS = 4, NEIGHBOURS = 8 };
+enum { ROWS = LANES < 4 ? LANES : 4 }; /* whose sums fit in a vector */
 
 /* ---- Rows of w contiguous: dot products ---- */
 
-/* Dot products of `rows` rows of w with x; lane r of the result is row r's. Every row is summed
- * in the same way whatever `rows` is. */
-HS_INLINE vec row_dots(const int rows, const bool FAR, const real *w, size_t w_out, const real *x,
-                       size_t in)
+/* Dot products of `rows` rows of w, `apart` numbers from one to the next, with x; lane r of the result is row r's.
+ * Every row is summed in the same way whatever `rows` is. */
+HS_INLINE vec row_dots(const size_t rows, const real *w, size_t apart, const real *x, size_t in)
 {
-    vec a[4][2];
+    vec a[ROWS][2];
     HS_UNROLL
-    for (int r = 0; r < rows; r++)
+    for (size_t r = 0; r < rows; r++)
         a[r][0] = a[r][1] = (vec){ 0 };
     size_t k = 0;
     for (; k + 2 * LANES <= in; k += 2 * LANES) {
         vec x0 = v_loadu(x + k), x1 = v_loadu(x + k + LANES);
         HS_UNROLL
-        for (int r = 0; r < rows; r++) {
-            for (size_t line = 0; line < 2 * LANES; line += LINE)
-                ask_for(FAR, w + (size_t)(r + rows) * w_out + k + line);
-            a[r][0] += v_loadu(w + (size_t)r * w_out + k) * x0;
-            a[r][1] += v_loadu(w + (size_t)r * w_out + k + LANES) * x1;
+        for (size_t r = 0; r < rows; r++) {
+            a[r][0] += v_loadu(w + r * apart + k) * x0;
+            a[r][1] += v_loadu(w + r * apart + k + LANES) * x1;
         }
     }
     for (; k < in; k += LANES) {
         vec x0 = v_load_some(x + k, in - k);
         HS_UNROLL
-        for (int r = 0; r < rows; r++)
-            a[r][0] += v_load_some(w + (size_t)r * w_out + k, in - k) * x0;
+        for (size_t r = 0; r < rows; r++)
+            a[r][0] += v_load_some(w + r * apart + k, in - k) * x0;
     }
-    vec sums[4];
+    vec sums[ROWS];
     HS_UNROLL
-    for (int r = 0; r < rows; r++)
+    for (size_t r = 0; r < rows; r++)
         sums[r] = a[r][0] + a[r][1];
-    return v_fold(sums, rows);
+    return v_fold(sums, (int)rows);
 }
 
 HS_INLINE void multiply_rows(const bool FAR, size_t out, size_t in, const real *w, size_t w_out,
                              const real *x, real *y)
 {
-    const int group = LANES < 4 ? LANES : 4;
-    size_t o = 0;
-    for (; o + (size_t)group <= out; o += (size_t)group) {
-        vec sums = row_dots(group, FAR, w + o * w_out, w_out, x, in);
+    const size_t group = ROWS, groups = out / group;
+    const size_t apart = FAR ? groups : 1, step = FAR ? 1 : group;
+    for (size_t g = 0, o = 0; g < groups; g++, o += step) {
+        vec sums = row_dots(group, w + o * w_out, apart * w_out, x, in);
         HS_UNROLL
-        for (int r = 0; r < group; r++)
-            y[o + (size_t)r] += sums[r];
+        for (size_t r = 0; r < group; r++)
+            y[o + r * apart] += sums[r];
     }
-    for (; o < out; o++)
-        y[o] += row_dots(1, false, w + o * w_out, w_out, x, in)[0];
+    for (size_t o = groups * group; o < out; o++)
+        y[o] += row_dots(1, w + o * w_out, 0, x, in)[0];
 }
 
 /* ---- Columns of w contiguous: y += column k times x[k], several columns at a time ---- */
 
-HS_INLINE void add_columns(const int columns, size_t out, const real *w, size_t w_in, const real *x,
-                           real *y)
+/* Columns k, k + apart and so on, where k is the column that w and x begin with. */
+HS_INLINE void add_columns(const int columns, size_t apart, size_t out, const real *w, size_t w_in,
+                           const real *x, real *y)
 {
-    vec xs[8];
+    vec xs[NEIGHBOURS];
     HS_UNROLL
     for (int c = 0; c < columns; c++)
-        xs[c] = v_set1(x[c]);
+        xs[c] = v_set1(x[(size_t)c * apart]);
     size_t o = 0;
     for (; o + LANES <= out; o += LANES) {
         vec a = v_loadu(y + o);
         HS_UNROLL
         for (int c = 0; c < columns; c++)
-            a += v_loadu(w + (size_t)c * w_in + o) * xs[c];
+            a += v_loadu(w + (size_t)c * apart * w_in + o) * xs[c];
         v_storeu(y + o, a);
     }
     if (o < out) {
         vec a = v_load_first(y + o, out - o);
         HS_UNROLL
         for (int c = 0; c < columns; c++)
-            a += v_load_first(w + (size_t)c * w_in + o, out - o) * xs[c];
+            a += v_load_first(w + (size_t)c * apart * w_in + o, out - o) * xs[c];
         v_store_first(y + o, a, out - o);
     }
 }
 
-static void multiply_columns(size_t out, size_t in, const real *w, size_t w_in, const real *x,
-                             real *y)
+HS_INLINE void multiply_columns(const bool FAR, size_t out, size_t in, const real *w, size_t w_in,
+                                const real *x, real *y)
 {
     size_t k = 0;
-    for (; k + 8 <= in; k += 8)
-        add_columns(8, out, w + k * w_in, w_in, x + k, y);
+    if (FAR) {
+        const size_t apart = in / STREAMS;
+        for (; k < apart; k++)
+            add_columns(STREAMS, apart, out, w + k * w_in, w_in, x + k, y);
+        k = apart * STREAMS;
+    }
+    for (; !FAR && k + NEIGHBOURS <= in; k += NEIGHBOURS)
+        add_columns(NEIGHBOURS, 1, out, w + k * w_in, w_in, x + k, y);
     for (; k + 2 <= in; k += 2)
-        add_columns(2, out, w + k * w_in, w_in, x + k, y);
+        add_columns(2, 1, out, w + k * w_in, w_in, x + k, y);
     if (k < in)
-        add_columns(1, out, w + k * w_in, w_in, x + k, y);
+        add_columns(1, 1, out, w + k * w_in, w_in, x + k, y);
 }
 
-/* y += w x, one of the strides of w being 1. */
+static HS_NOINLINE void multiply_far(size_t out, size_t in, const real *w, size_t w_out,
+                                     size_t w_in, const real *x, real *y)
+{
+    if (w_in == 1)
+        multiply_rows(true, out, in, w, w_out, x, y);
+    else
+        multiply_columns(true, out, in, w, w_in, x, y);
+}
+
+/* y += w x, one of the strides of w being 1. The order of a column's sums is decided by all of w, not by the outputs
+ * that are asked for. */
 static void multiply(size_t out, size_t in, const real *w, size_t w_out, size_t w_in, const real *x,
                      real *y)
 {
-    if (w_in != 1)
-        multiply_columns(out, in, w, w_in, x, y);
-    else if (w_out * sizeof(real) >= FAR_BYTES)
-        multiply_rows(true, out, in, w, w_out, x, y);
-    else
+    if ((w_in == 1 ? out * w_out : in * w_in) * sizeof(real) >= FAR_BYTES)
+        multiply_far(out, in, w, w_out, w_in, x, y);
+    else if (w_in == 1)
         multiply_rows(false, out, in, w, w_out, x, y);
+    else
+        multiply_columns(false, out, in, w, w_in, x, y);
 }
 
 HS_INLINE void activate_loop(const hs_activation_kind act, real *y, const real *gate, size_t n)

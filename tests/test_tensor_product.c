@@ -220,16 +220,19 @@ START_TEST(products_that_are_cut)
 {
     static const size_t large[][3] = { { 126, 126, 800 }, { 21, 1000, 100 }, { 1000, 21, 100 },
                                        { 600, 530, 17 },  { 7, 2000, 48 },   { 5, 3, 40000 },
-                                       { 785, 1100, 1 },  { 1100, 785, 1 },  { 513, 129, 40 } };
+                                       { 785, 1100, 1 },  { 1100, 785, 1 },  { 513, 129, 40 },
+                                       { 40, 16000, 1 },  { 2355, 301, 1 },  { 5000, 131, 1 },
+                                       { 9000, 70, 1 } };
     for (size_t i = 0; i < sizeof large / sizeof *large; i++)
         for (int by_output = 0; by_output < 2; by_output++) {
+            const bool other = (i + (size_t)by_output) % 2;
             const product_case c = { large[i][0],
                                      large[i][1],
                                      large[i][2],
                                      by_output,
-                                     START_BOTH,
-                                     by_output,
-                                     by_output ? HS_ACT_RELU : HS_ACT_NONE };
+                                     other ? START_IN_PLACE : START_BOTH,
+                                     other,
+                                     other ? HS_ACT_RELU : HS_ACT_NONE };
             try_product((hs_dtype)_i, &c);
         }
 }
