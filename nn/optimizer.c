@@ -243,6 +243,13 @@ static void update_part(int part, void *context)
     const size_t element = p->work->element, columns = p->factors ? p->factors->columns : SEGMENT;
     const size_t begin = (size_t)part * columns;
     const size_t end = p->factors || p->numbers - begin > columns ? begin + columns : p->numbers;
+    if (p->factors && p->work->optimizer->kind != OPTIMIZER_SGD) {
+        const size_t place = p->first + begin * element;
+        p->work->kernels->adam_row(&p->work->optimizer->numbers, p->factors, (size_t)part,
+                                   p->work->values + place, p->work->moment[0] + place,
+                                   p->work->moment[1] + place);
+        return;
+    }
     double made[SEGMENT]; /* of either type */
     for (size_t at = begin; at < end; at += SEGMENT) {
         const size_t n = end - at < SEGMENT ? end - at : SEGMENT, place = p->first + at * element;

@@ -15,12 +15,15 @@ typedef struct {
     double keep;     /* 1 - rate * weight_decay; 1 without */
 } update_numbers;
 
-/* One loop each over n elements: values w, gradients g, moments. For sum_squares n is a multiple of the vector
- * width. */
+/* One loop each over n elements: values w, gradients g, moments. For sum_squares and adam n is a multiple of the
+ * vector width. */
 typedef struct {
     double (*sum_squares)(const void *g, size_t n);
     void (*sgd)(const update_numbers *u, size_t n, void *w, const void *g, void *b);
     void (*adam)(const update_numbers *u, size_t n, void *w, const void *g, void *m, void *v);
+    /* The same for a row of a matrix whose gradient is factors. */
+    void (*adam_row)(const update_numbers *u, const hs_factors *f, size_t row, void *w, void *m,
+                     void *v);
     /* n numbers from `column` on of a row of the matrix that factors stand for. */
     void (*combine)(const hs_factors *f, size_t row, size_t column, size_t n, void *g);
     double (*dot)(const void *a, const void *b, size_t n);

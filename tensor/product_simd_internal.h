@@ -33,55 +33,6 @@
  */
 #define HS_FORGET_ORIGIN(pointer) __asm__("" : "+r"(pointer))
 
-/* The first n < LANES numbers at p, the other lanes zero; nothing beyond them is touched. */
-HS_INLINE vec v_load_first(const real *p, size_t n)
-{
-#if HS_VECTOR_BYTES == 64 && HS_KERNEL_F64
-    return (vec)_mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), p);
-#elif HS_VECTOR_BYTES == 64
-    return (vec)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
-#elif HS_VECTOR_BYTES == 32 && HS_KERNEL_F64
-    return (vec)_mm256_maskload_pd(p, (__m256i)v_first(n));
-#elif HS_VECTOR_BYTES == 32
-    return (vec)_mm256_maskload_ps(p, (__m256i)v_first(n));
-#else
-    vec a = { 0 };
-    for (size_t i = 0; i < n; i++)
-        a[i] = p[i];
-    return a;
-#endif
-}
-
-HS_INLINE void v_store_first(real *p, vec a, size_t n)
-{
-#if HS_VECTOR_BYTES == 64 && HS_KERNEL_F64
-    _mm512_mask_storeu_pd(p, (__mmask8)((1u << n) - 1), (__m512d)a);
-#elif HS_VECTOR_BYTES == 64
-    _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)a);
-#elif HS_VECTOR_BYTES == 32 && HS_KERNEL_F64
-    _mm256_maskstore_pd(p, (__m256i)v_first(n), (__m256d)a);
-#elif HS_VECTOR_BYTES == 32
-    _mm256_maskstore_ps(p, (__m256i)v_first(n), (__m256)a);
-#else
-    for (size_t i = 0; i < n; i++)
-        p[i] = a[i];
-#endif
-}
-
-/* Like the above with n == LANES allowed, for loops whose last turn may be short. */
-HS_INLINE vec v_load_some(const real *p, size_t n)
-{
-    return n >= LANES ? v_loadu(p) : v_load_first(p, n);
-}
-
-HS_INLINE void v_store_some(real *p, vec a, size_t n)
-{
-    if (n >= LANES)
-        v_storeu(p, a);
-    else
-        v_store_first(p, a, n);
-}
-
 /* max(a, 0), NaN where a is NaN. */
 HS_INLINE vec v_relu(vec a)
 {

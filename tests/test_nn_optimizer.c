@@ -1,4 +1,5 @@
 /* Optimisers against the recursions of their papers in double; schedules; clipping. */
+#include <float.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -164,6 +165,43 @@ START_TEST(first_steps_by_hand)
 }
 END_TEST
 
+/* A first step of Adam from w = 0 with gradients of every size: squares are 0, denormal, up to the largest, and infinite.
+ * Given the moments as they are stored, w is exact to 4 units of its last place. */
+START_TEST(adam_is_exact_for_squares_of_every_size)
+{
+    enum { N = 1501 };
+    static double g[N], w[N];
+    const hs_dtype dtype = (hs_dtype)_i;
+    const bool f32 = dtype == HS_F32;
+    const double from = f32 ? -46 : -320, to = f32 ? 20 : 150;
+    hs_params *ps = hs_params_new(dtype, 0);
+    hs_params_add(ps, "w", hs_dims(N), hs_init_constant(0));
+    hs_optimizer *optimizer = hs_adam_new(
+        ps, &(hs_adam_options){ .schedule = { .rate = 1 }, .beta1 = 0.5, .beta2 = 0.5 });
+    for (size_t i = 0; i < N; i++)
+        g[i] = (i % 2 ? 1 : -1) * pow(10, from + (to - from) * (double)i / (N - 1));
+    g[0] = 0;
+    set_gradients(ps, g);
+    ck_assert_int_eq(hs_optimizer_step(optimizer), HS_OK);
+    hs_params_get(ps, w);
+    const double eps = 1e-8, correct = 1 / sqrt(0.5);
+    for (size_t i = 0; i < N; i++) {
+        long double m = g[i] / 2, v = g[i] * g[i] / 2, c = correct, e = eps;
+        if (f32) {
+            const float single = (float)g[i], square = single * single;
+            m = single / 2, v = square / 2, c = (float)correct, e = (float)eps;
+        }
+        const long double want = -2 * m / (sqrtl(v) * c + e);
+        const long double ulp = f32 ? (double)FLT_EPSILON : DBL_EPSILON,
+                          least = f32 ? 1e-44L : 1e-322L;
+        if (!(fabsl(w[i] - want) <= 4 * ulp * fabsl(want) + least))
+            ck_abort_msg("g = %g: w is %.17g, not %.17Lg", g[i], w[i], want);
+    }
+    hs_optimizer_free(optimizer);
+    hs_params_free(ps);
+}
+END_TEST
+
 START_TEST(bits_do_not_depend_on_threads)
 {
     static double g[ALL], first[ALL], other[ALL];
@@ -321,6 +359,7 @@ static Suite *optimizer_suite(void)
     tcase_set_timeout(updates, 60);
     tcase_add_loop_test(updates, updates_follow_the_recursions, 0, CASES);
     tcase_add_test(updates, first_steps_by_hand);
+    tcase_add_loop_test(updates, adam_is_exact_for_squares_of_every_size, HS_F32, HS_F64 + 1);
     tcase_add_loop_test(updates, bits_do_not_depend_on_threads, 0, CASES);
     tcase_add_test(updates, a_nonfinite_gradient_changes_nothing);
     suite_add_tcase(suite, updates);
