@@ -83,26 +83,35 @@ static bool is_sweepable(const hs_plan *plan, const plan_node *node)
            (vector_length(plan, node) == plan->sweep_length || role_of(plan, node) != NEITHER);
 }
 
+/* Of vectors of this length, the bytes of one that a sweep keeps in the cache; and if they are summed by a matrix too, as
+ * they were made by one, those of the matrix. */
+static size_t bytes_near(const hs_plan *plan, size_t length)
+{
+    const size_t rows = plan->starts * plan->rows_per_start, typical = rows < 256 ? rows : 256;
+    size_t columns = 0, out, in;
+    for (int32_t id = 0; id < plan->nodes; id++)
+        if (layer_of(plan, &plan->node[id], &out, &in) >= 0 && in == length &&
+            out * sweep_tall <= in && out > columns)
+            columns = out;
+    return length * (typical + columns) * plan->element;
+}
+
 /* The longest vectors, if they are worth it; where there are products, the longest that tall matrices make. */
 static size_t choose_length(const hs_plan *plan)
 {
-    const size_t rows = plan->starts * plan->rows_per_start, typical = rows < 256 ? rows : 256;
-    size_t longest = 0, made = 0, made_from = 0;
+    size_t longest = 0, made = 0, out, in;
     bool products = false;
     for (int32_t id = 0; id < plan->nodes; id++) {
         const plan_node *node = &plan->node[id];
         const size_t length = vector_length(plan, node);
         longest = length > longest ? length : longest;
-        size_t out, in;
         if (node->op == OP_matmul && node->stage == STAGE_SHARD && !is_unused(node))
             products = true;
-        if (layer_of(plan, node, &out, &in) >= 0 && in * sweep_tall <= out && out > made) {
+        if (layer_of(plan, node, &out, &in) >= 0 && in * sweep_tall <= out && out > made)
             made = out;
-            made_from = in;
-        }
     }
     const size_t length = products ? made : longest;
-    return length * (typical + made_from) * plan->element >= sweep_least_bytes ? length : 0;
+    return bytes_near(plan, length) >= sweep_least_bytes ? length : 0;
 }
 
 /* The times after which a step may come, for what it needs feature by feature, and for what it needs whole. */
