@@ -1,5 +1,5 @@
 /* First pass: the nodes that the outputs need, without repetitions and identities. */
-#include "plan_internal.h"
+#include "plan_graph_internal.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -21,12 +21,6 @@ bool plan_no_memory(hs_plan *plan)
     hs_tape_fail(plan->tape, HS_ENOMEM, "hs_plan_new", "out of memory");
     return false;
 }
-
-/* A hash table of nodes by what they compute, open addressing; -1 is free. */
-typedef struct {
-    int32_t *slot;
-    uint32_t mask;
-} node_table;
 
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
@@ -73,205 +67,58 @@ static int32_t append(hs_plan *plan, const plan_node *node)
     return plan->nodes++;
 }
 
-/* The number of an equal node, new or old; -1 without memory. */
-static int32_t find_or_append(hs_plan *plan, node_table *table, const plan_node *node)
+/* The sums over features that a value needs one after the other. */
+static int32_t level_of(const hs_plan *plan, const plan_node *node)
+{
+    int32_t level = 0;
+    bool joins = node->op == OP_matmul || node->op == OP_max_over || node->op == OP_logsumexp ||
+                 node->op == OP_call || node->op == OP_call_grad || node->op == OP_call_hvp;
+    for (int i = 0; i < node->inputs; i++) {
+        const plan_node *in = &plan->node[node->input[i]];
+        joins = joins || (node->op == OP_sum_to && !has_shape(in, &node->shape));
+        level = in->level > level ? in->level : level;
+    }
+    return level + joins;
+}
+
+/* The free slot for a node, or the slot of an equal one. */
+static uint32_t slot_of(const hs_plan *plan, const node_table *table, const plan_node *node)
 {
     uint32_t at = (uint32_t)hash_node(node) & table->mask;
-    for (; table->slot[at] >= 0; at = (at + 1) & table->mask)
-        if (same_node(plan, &plan->node[table->slot[at]], node))
-            return table->slot[at];
-    return table->slot[at] = append(plan, node);
+    while (table->slot[at] >= 0 && !same_node(plan, &plan->node[table->slot[at]], node))
+        at = (at + 1) & table->mask;
+    return at;
 }
 
-static int32_t add_constant(hs_plan *plan, node_table *table, double number, int32_t tape_id)
+/* Makes room for one more node: half of the slots stay free. */
+static bool grow_table(const hs_plan *plan, node_table *table)
 {
-    const plan_node node = { .op = OP_constant, .count = 1, .number = number, .tape_id = tape_id };
-    return find_or_append(plan, table, &node);
-}
-
-static int32_t constant_or_none(hs_plan *plan, node_table *table, double number, int32_t tape_id)
-{
-    const int32_t id = add_constant(plan, table, number, tape_id);
-    return id < 0 ? -2 : id;
-}
-
-static bool is_constant(const hs_plan *plan, int32_t id, double number)
-{
-    return plan->node[id].op == OP_constant && plan->node[id].number == number;
-}
-
-/* True if the value of `id` has the shape and extent of `node`, so that it can stand for it. */
-static bool stands_for(const hs_plan *plan, int32_t id, const plan_node *node)
-{
-    const plan_node *x = &plan->node[id];
-    return x->extent == node->extent && hs_shape_equal(&x->shape, &node->shape);
-}
-
-/* A constant as kernels see it. */
-static double in_type(const hs_plan *plan, double number)
-{
-    return plan->dtype == HS_F32 ? (double)(float)number : number;
-}
-
-/* Folds an op on constants; false if it is not one of the few that gradients make. */
-static bool fold(op_code op, double a, double b, double *result)
-{
-    switch (op) {
-    case OP_add:
-        *result = a + b;
+    if ((uint32_t)plan->nodes < table->mask / 2)
         return true;
-    case OP_sub:
-        *result = a - b;
-        return true;
-    case OP_mul:
-        *result = a * b;
-        return true;
-    case OP_div:
-        *result = a / b;
-        return true;
-    case OP_neg:
-        *result = -a;
-        return true;
-    case OP_square:
-        *result = a * a;
-        return true;
-    default:
+    const uint32_t slots = table->mask ? 2 * (table->mask + 1) : 256;
+    int32_t *slot = hs_alloc(slots * sizeof *slot);
+    if (!slot)
         return false;
-    }
-}
-
-/* The node under a reshape, or the node itself. */
-static int32_t under_reshape(const hs_plan *plan, int32_t id)
-{
-    return plan->node[id].op == OP_reshape ? plan->node[id].input[0] : id;
-}
-
-/* Which operand of the multiplication that makes operand i of a product is one number, for the batch or for each row,
- * while the other has the shape of the result; -1: none is. */
-static int factor_of(const hs_plan *plan, const plan_node *product, int i)
-{
-    const plan_node *scaled = &plan->node[under_reshape(plan, product->input[i])];
-    for (int k = 0; scaled->op == OP_mul && k < 2; k++) {
-        const plan_node *factor = &plan->node[scaled->input[k]];
-        if (factor->count == 1 && factor->extent <= product->extent &&
-            stands_for(plan, scaled->input[1 - k], scaled))
-            return k;
-    }
-    return -1;
-}
-
-/* Rewrites (number * vector) * shared matrix as number * (vector * matrix), if the result has fewer coordinates than
- * the vector. Gradients of sums make such products. False without memory. */
-static bool pull_factor_out(hs_plan *plan, node_table *table, plan_node *node)
-{
-    for (int i = 0; i < 2; i++) {
-        const int32_t in = node->input[i], scaled = under_reshape(plan, in);
-        const int k = factor_of(plan, node, i);
-        if (k < 0 || plan->node[scaled].count <= node->count || node->extent == HS_SHARED ||
-            plan->node[node->input[1 - i]].extent != HS_SHARED)
-            continue;
-        const int32_t factor = plan->node[scaled].input[k];
-        int32_t *inputs = hs_arena_alloc(&plan->arena, 3 * sizeof *inputs);
-        if (!inputs)
-            return false;
-        int32_t vector = inputs[2] = plan->node[scaled].input[1 - k];
-        if (in != scaled) {
-            plan_node shaped = plan->node[in];
-            shaped.input = inputs + 2;
-            vector = find_or_append(plan, table, &shaped);
-        }
-        plan_node product = *node;
-        product.input = inputs;
-        inputs[i] = vector;
-        inputs[1 - i] = node->input[1 - i];
-        const int32_t made = vector < 0 ? -1 : find_or_append(plan, table, &product);
-        if (made < 0)
-            return false;
-        node->op = OP_mul;
-        node->attributes = plan->node[scaled].attributes;
-        node->input[0] = factor < made ? factor : made;
-        node->input[1] = factor < made ? made : factor;
-        return true;
-    }
+    memset(slot, -1, slots * sizeof *slot);
+    hs_free(table->slot);
+    table->slot = slot;
+    table->mask = slots - 1;
+    for (int32_t id = 0; id < plan->nodes; id++)
+        slot[slot_of(plan, table, &plan->node[id])] = id;
     return true;
 }
 
-/* An existing node that has the value of `node`; -1 if there is none, -2 without memory. May rewrite
- * `node` into a simpler one. */
-static int32_t simplify(hs_plan *plan, node_table *table, plan_node *node)
+int32_t graph_find(hs_plan *plan, node_table *table, const plan_node *node)
 {
-    int32_t *in = node->input;
-    if (op_table[node->op].kind == KIND_ELEMENTWISE) {
-        /* Elementwise kernels stretch their operands themselves. */
-        for (int i = 0; i < node->inputs; i++)
-            while (plan->node[in[i]].op == OP_broadcast)
-                in[i] = plan->node[in[i]].input[0];
-        double number;
-        const plan_node *a = &plan->node[in[0]], *b = &plan->node[in[node->inputs - 1]];
-        if (a->op == OP_constant && b->op == OP_constant && node->inputs <= 2 &&
-            fold(node->op, in_type(plan, a->number), in_type(plan, b->number), &number)) {
-            const int32_t folded =
-                constant_or_none(plan, table, in_type(plan, number), node->tape_id);
-            if (folded < 0 || stands_for(plan, folded, node))
-                return folded;
-            node->op = OP_broadcast;
-            node->inputs = 1;
-            in[0] = folded;
-            return -1;
-        }
-        if ((node->op == OP_add || node->op == OP_mul) && in[0] > in[1]) {
-            const int32_t swap = in[0];
-            in[0] = in[1];
-            in[1] = swap;
-        }
+    if (!grow_table(plan, table))
+        return -1;
+    const uint32_t at = slot_of(plan, table, node);
+    if (table->slot[at] < 0) {
+        table->slot[at] = append(plan, node);
+        if (table->slot[at] >= 0)
+            plan->node[table->slot[at]].level = level_of(plan, node);
     }
-    switch (node->op) {
-    case OP_copy:
-    case OP_stop:
-        return stands_for(plan, in[0], node) ? in[0] : -1;
-    case OP_neg:
-        if (plan->node[in[0]].op == OP_neg && stands_for(plan, plan->node[in[0]].input[0], node))
-            return plan->node[in[0]].input[0];
-        return -1;
-    case OP_mul:
-        for (int i = 0; i < 2; i++)
-            if (is_constant(plan, in[i], 1) && stands_for(plan, in[1 - i], node))
-                return in[1 - i];
-        return -1;
-    case OP_add:
-        for (int i = 0; i < 2; i++)
-            if (is_constant(plan, in[i], 0) && stands_for(plan, in[1 - i], node))
-                return in[1 - i];
-        return -1;
-    case OP_sub:
-        return is_constant(plan, in[1], 0) && stands_for(plan, in[0], node) ? in[0] : -1;
-    case OP_div:
-        return is_constant(plan, in[1], 1) && stands_for(plan, in[0], node) ? in[0] : -1;
-    case OP_reshape:
-        while (plan->node[in[0]].op == OP_reshape)
-            in[0] = plan->node[in[0]].input[0];
-        if (plan->node[in[0]].op == OP_broadcast &&
-            plan->node[plan->node[in[0]].input[0]].count == 1) { /* one number, any shape */
-            node->op = OP_broadcast;
-            in[0] = plan->node[in[0]].input[0];
-            return -1;
-        }
-        return stands_for(plan, in[0], node) ? in[0] : -1;
-    case OP_broadcast:
-        while (plan->node[in[0]].op == OP_broadcast)
-            in[0] = plan->node[in[0]].input[0];
-        return stands_for(plan, in[0], node) ? in[0] : -1;
-    case OP_matmul:
-        return pull_factor_out(plan, table, node) ? -1 : -2;
-    case OP_count:
-        return constant_or_none(plan, table,
-                                (double)plan->starts * (node->attributes->axis == HS_ROW
-                                                            ? (double)plan->rows_per_start
-                                                            : 1.0),
-                                node->tape_id);
-    default:
-        return -1;
-    }
+    return table->slot[at];
 }
 
 /* Ops that take all their operands at one extent get the narrower ones stretched. */
@@ -297,10 +144,36 @@ static bool stretch_inputs(hs_plan *plan, node_table *table, plan_node *node)
                                  .inputs = 1,
                                  .input = source,
                                  .tape_id = node->tape_id };
-        if ((node->input[i] = find_or_append(plan, table, &wide)) < 0)
+        if ((node->input[i] = graph_find(plan, table, &wide)) < 0)
             return false;
     }
     return true;
+}
+
+int32_t graph_add(hs_plan *plan, node_table *table, plan_node *node)
+{
+    const int32_t other = graph_simplify(plan, table, node);
+    if (other != -1)
+        return other < 0 ? -1 : other;
+    return stretch_inputs(plan, table, node) ? graph_find(plan, table, node) : -1;
+}
+
+int32_t graph_make(hs_plan *plan, node_table *table, op_code op, int32_t a, int32_t b,
+                   hs_extent extent, const hs_shape *shape, int32_t tape_id)
+{
+    int32_t *input = hs_arena_alloc(&plan->arena, 2 * sizeof *input);
+    if (!input)
+        return -1;
+    input[0] = a;
+    input[1] = b;
+    plan_node node = { .op = op,
+                       .extent = extent,
+                       .shape = *shape,
+                       .count = hs_shape_count(shape),
+                       .inputs = b < 0 ? 1 : 2,
+                       .input = input,
+                       .tape_id = tape_id };
+    return graph_add(plan, table, &node);
 }
 
 static int32_t add_node(hs_plan *plan, node_table *table, int32_t tape_id, const int32_t *map)
@@ -313,10 +186,8 @@ static int32_t add_node(hs_plan *plan, node_table *table, int32_t tape_id, const
                        .inputs = from->inputs,
                        .attributes = from->attributes,
                        .tape_id = tape_id };
-    if (node.op == OP_constant) {
-        const int32_t id = add_constant(plan, table, from->attributes->number, tape_id);
-        return id;
-    }
+    if (node.op == OP_constant)
+        return graph_constant(plan, table, from->attributes->number, tape_id);
     if (from->inputs) {
         node.input = hs_arena_alloc(&plan->arena, (size_t)from->inputs * sizeof *node.input);
         if (!node.input)
@@ -325,14 +196,9 @@ static int32_t add_node(hs_plan *plan, node_table *table, int32_t tape_id, const
             node.input[i] = map[from->input[i]];
     }
     /* A traced plan keeps every node apart, so that the first bad one can be named. */
-    if (!plan->trace || node.op == OP_count) {
-        const int32_t other = simplify(plan, table, &node);
-        if (other != -1)
-            return other < 0 ? -1 : other;
-    }
-    if (!stretch_inputs(plan, table, &node))
-        return -1;
-    return find_or_append(plan, table, &node);
+    if (plan->trace && node.op != OP_count)
+        return stretch_inputs(plan, table, &node) ? graph_find(plan, table, &node) : -1;
+    return graph_add(plan, table, &node);
 }
 
 static void mark_live(const hs_plan *plan, bool *live)
@@ -399,32 +265,85 @@ static bool list_outsides(hs_plan *plan)
     return true;
 }
 
-bool plan_build_graph(hs_plan *plan)
+/* Makes the nodes of the outputs. */
+static bool build(hs_plan *plan, const bool *live, int32_t *map, bool expands, bool *expanded)
 {
-    const size_t size = (size_t)plan->tape->size;
-    uint32_t slots = 64;
-    while (slots < 4 * size)
-        slots *= 2;
-    bool *live = hs_alloc_zero(size, sizeof *live);
-    int32_t *map = hs_alloc(size * sizeof *map);
-    node_table table = { hs_alloc(slots * sizeof *table.slot), slots - 1 };
-    bool ok = live && map && table.slot;
-    if (ok) {
-        memset(table.slot, -1, slots * sizeof *table.slot);
-        mark_live(plan, live);
-        for (int32_t id = 0; ok && id < (int32_t)size; id++) {
-            if (!live[id])
-                continue;
-            plan->nodes_live++;
-            map[id] = add_node(plan, &table, id, map);
-            ok = map[id] >= 0;
-        }
+    node_table table = { .expands = expands };
+    bool ok = true;
+    plan->node = NULL;
+    plan->nodes = plan->capacity = 0;
+    for (int32_t id = 0; ok && id < plan->tape->size; id++) {
+        if (!live[id])
+            continue;
+        map[id] = add_node(plan, &table, id, map);
+        ok = map[id] >= 0;
     }
     for (size_t i = 0; ok && i < plan->outputs; i++)
         plan->output[i].node = map[plan->output[i].var.id];
+    hs_free(table.slot);
+    *expanded = table.expanded;
+    return ok;
+}
+
+/* Where there are products, they take the time. */
+static bool has_products(const hs_plan *plan)
+{
+    bool found = false;
+    for (int32_t id = 0; id < plan->nodes; id++) {
+        const plan_node *node = &plan->node[id];
+        found =
+            found || (node->op == OP_matmul && (plan->node[node->input[0]].extent != HS_SHARED ||
+                                                plan->node[node->input[1]].extent != HS_SHARED));
+    }
+    return found;
+}
+
+/* Makes the graph again with sums taken apart, and keeps it if it costs less. */
+static bool try_expanding(hs_plan *plan, const bool *live, int32_t *map)
+{
+    plan_node *const node = plan->node;
+    const int32_t nodes = plan->nodes, capacity = plan->capacity;
+    double before, after;
+    bool expanded;
+    bool ok = graph_cost(plan, &before) && build(plan, live, map, true, &expanded) &&
+              graph_cost(plan, &after);
+    const bool keep = ok && expanded && (after < before || graph_always_expands);
+    if (keep) {
+        hs_free(node);
+        return true;
+    }
+    if (plan->node != node)
+        hs_free(plan->node);
+    plan->node = node;
+    plan->nodes = nodes;
+    plan->capacity = capacity;
+    return ok;
+}
+
+bool plan_build_graph(hs_plan *plan)
+{
+    const size_t size = (size_t)plan->tape->size;
+    bool *live = hs_alloc_zero(size, sizeof *live), expanded;
+    int32_t *map = hs_alloc(size * sizeof *map);
+    int32_t *output = hs_alloc((plan->outputs + 1) * sizeof *output);
+    bool ok = live && map && output;
+    if (ok) {
+        mark_live(plan, live);
+        for (size_t id = 0; id < size; id++)
+            plan->nodes_live += live[id];
+        ok = build(plan, live, map, false, &expanded);
+    }
+    for (size_t i = 0; ok && i < plan->outputs; i++)
+        output[i] = plan->output[i].node;
+    if (ok && !plan->trace && !has_products(plan)) {
+        const plan_node *const first = plan->node;
+        ok = try_expanding(plan, live, map);
+        for (size_t i = 0; plan->node == first && i < plan->outputs; i++)
+            plan->output[i].node = output[i];
+    }
     hs_free(live);
     hs_free(map);
-    hs_free(table.slot);
+    hs_free(output);
     ok = ok && list_outsides(plan);
     return ok ? assign_stages(plan) : plan_no_memory(plan);
 }

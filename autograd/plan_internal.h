@@ -2,6 +2,7 @@
  *
  * A plan is made in passes, each in a file of its own:
  *     plan_graph.c    the live part of the tape, equal nodes merged, identities removed
+ *                     (plan_simplify.c), sums over features taken apart (plan_expand.c)
  *     plan_fuse.c     which nodes are computed inside another's kernel
  *     plan_sweep.c    which steps go over long vectors together, and hence their order
  *     plan_layout.c   how the batch is cut, and where each value is stored
@@ -57,6 +58,8 @@ typedef struct {
     int32_t *input;
     const op_attributes *attributes;
     double number; /* constants */
+    int32_t level; /* the sums over features that it needs one after the other */
+    const struct linear_form *form; /* while the graph is made: see plan_expand.c */
     int32_t tape_id;
     int32_t uses; /* by other nodes */
     bool output;
@@ -303,6 +306,7 @@ static inline void *resolve(const run_state *state, place at)
 
 /* The passes; each returns false after failing the tape. */
 bool plan_build_graph(hs_plan *plan);
+extern bool graph_always_expands; /* tests set it: sums are taken apart even if that costs more */
 bool plan_fuse(hs_plan *plan);
 bool plan_set_order(hs_plan *plan);
 bool plan_lay_out(hs_plan *plan, size_t shard_starts);

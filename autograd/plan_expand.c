@@ -1,0 +1,353 @@
+/* Sums over features, taken apart.
+ *
+ * The gradient of a loss that is a function of sums over features, such as log densities, is made of more such sums,
+ *     sum_i u_i (g v_i + h w_i),
+ * where g and h are numbers of each row that depend on the sums of the loss. As it stands on the tape, u, v and w are
+ * kept until g and h are known, and gone through again. But the same is
+ *     g sum_i u_i v_i + h sum_i u_i w_i,
+ * whose sums can be made together with those of the loss: in one way through memory, which keeps nothing.
+ *
+ * So values that depend on a sum over features are written as linear combinations, with one number for each row as
+ * factors, of values that do not, or that need one sum less. A sum of such a value is the combination of the sums. */
+#include "plan_graph_internal.h"
+
+#include <string.h>
+
+bool graph_always_expands = false;
+
+enum { MOST_TERMS = 8, MOST_DEPTH = 400 };
+
+/* factor * vector, added up over what the factor or the vector has more of than the value that this is a term of: a
+ * value of the start can be a sum over its rows. */
+typedef struct {
+    int32_t factor; /* one number for each row, start or batch; -1: it is 1 */
+    int32_t vector;
+} form_term;
+
+struct linear_form {
+    int terms; /* 0: it is not a linear combination of few values */
+    form_term term[MOST_TERMS];
+};
+typedef struct linear_form linear_form;
+
+static const linear_form no_form = { 0 };
+
+typedef struct {
+    hs_plan *plan;
+    node_table *table;
+    int32_t tape_id; /* where new nodes come from, for messages */
+} expander;
+
+static const plan_node *at(const expander *e, int32_t id)
+{
+    return &e->plan->node[id];
+}
+
+static int32_t make(expander *e, op_code op, int32_t a, int32_t b, hs_extent extent,
+                    const hs_shape *shape)
+{
+    const int32_t id = graph_make(e->plan, e->table, op, a, b, extent, shape, e->tape_id);
+    e->table->no_memory = e->table->no_memory || id < 0;
+    return id < 0 ? 0 : id; /* any node: all of this is thrown away */
+}
+
+static int32_t make_constant(expander *e, double number)
+{
+    const int32_t id = graph_constant(e->plan, e->table, number, e->tape_id);
+    e->table->no_memory = e->table->no_memory || id < 0;
+    return id < 0 ? 0 : id;
+}
+
+/* ---- Factors --------------------------------------------------------------------------------- */
+
+static hs_extent factor_extent(const expander *e, int32_t factor)
+{
+    return factor < 0 ? HS_SHARED : at(e, factor)->extent;
+}
+
+static hs_extent term_extent(const expander *e, const form_term *t)
+{
+    return widest(factor_extent(e, t->factor), at(e, t->vector)->extent);
+}
+
+/* op on two factors, or on 1 and a factor. */
+static int32_t combine(expander *e, op_code op, int32_t a, int32_t b)
+{
+    const hs_shape scalar = hs_scalar_shape();
+    if (a < 0)
+        a = make_constant(e, 1);
+    return make(e, op, a, b, widest(at(e, a)->extent, at(e, b)->extent), &scalar);
+}
+
+static int32_t times(expander *e, int32_t a, int32_t b)
+{
+    return a < 0 ? b : b < 0 ? a : combine(e, OP_mul, a, b);
+}
+
+static int32_t negative(expander *e, int32_t factor)
+{
+    return times(e, factor, make_constant(e, -1));
+}
+
+/* ---- Terms ----------------------------------------------------------------------------------- */
+
+/* Takes factors and signs off a vector. */
+static form_term without_factors(const expander *from, int32_t vector)
+{
+    expander e = *from;
+    form_term t = { -1, vector };
+    for (;;) {
+        const plan_node v = *at(&e, t.vector);
+        int32_t factor = -1, rest = -1;
+        if (v.op == OP_neg) {
+            rest = v.input[0];
+            factor = make_constant(&e, -1);
+        }
+        for (int i = 0; v.op == OP_mul && i < 2 && rest < 0; i++)
+            if (at(&e, v.input[i])->count == 1) {
+                factor = v.input[i];
+                rest = v.input[1 - i];
+            }
+        if (rest < 0 || !has_shape(at(&e, rest), &v.shape) ||
+            widest(factor_extent(&e, factor), at(&e, rest)->extent) != v.extent)
+            return t;
+        t.factor = times(&e, t.factor, factor);
+        t.vector = rest;
+    }
+}
+
+/* The same, and off the factors of a product or square, so that equal products are found to be equal. */
+static form_term simple_term(expander *e, int32_t vector)
+{
+    form_term t = without_factors(e, vector);
+    const plan_node v = *at(e, t.vector);
+    if (v.op != OP_mul && v.op != OP_square)
+        return t;
+    form_term part[2];
+    for (int i = 0; i < 2; i++)
+        part[i] = without_factors(e, v.input[v.op == OP_square ? 0 : i]);
+    if (part[0].factor < 0 && part[1].factor < 0)
+        return t;
+    const hs_extent extent = widest(at(e, part[0].vector)->extent, at(e, part[1].vector)->extent);
+    const int32_t factor = times(e, part[0].factor, part[1].factor);
+    if (widest(extent, at(e, factor)->extent) != v.extent ||
+        (!has_shape(at(e, part[0].vector), &v.shape) &&
+         !has_shape(at(e, part[1].vector), &v.shape)))
+        return t;
+    t.vector = make(e, OP_mul, part[0].vector, part[1].vector, extent, &v.shape);
+    t.factor = times(e, t.factor, factor);
+    return t;
+}
+
+/* Adds a term; false if there are too many. */
+static bool add_term(expander *e, linear_form *form, form_term t)
+{
+    for (int i = 0; i < form->terms; i++) {
+        form_term *other = &form->term[i];
+        if (other->vector != t.vector || term_extent(e, other) != term_extent(e, &t))
+            continue;
+        if (t.factor < 0)
+            t.factor = make_constant(e, 1);
+        other->factor = combine(e, OP_add, other->factor, t.factor);
+        return true;
+    }
+    if (form->terms == MOST_TERMS)
+        return false;
+    form->term[form->terms++] = t;
+    return true;
+}
+
+static const linear_form *form_of(expander *e, int32_t id, int depth);
+
+/* Operand `id` of x as a combination; none if it is not as long as x. */
+static linear_form operand_form(expander *e, const plan_node *x, int32_t id, int depth)
+{
+    const plan_node operand = *at(e, id);
+    linear_form form = { 0 };
+    if (has_shape(&operand, &x->shape)) {
+        if (operand.level == x->level)
+            form = *form_of(e, id, depth + 1);
+        else {
+            form.term[0] = simple_term(e, id);
+            form.terms = 1;
+        }
+    } else if (operand.count == 1) {
+        const int32_t one = make_constant(e, 1);
+        form.term[0] = (form_term){ id, make(e, OP_broadcast, one, -1, HS_SHARED, &x->shape) };
+        form.terms = 1;
+    }
+    /* What is the same for several rows cannot be a sum over them for each. */
+    for (int i = 0; i < form.terms; i++)
+        if (operand.extent < x->extent && term_extent(e, &form.term[i]) > operand.extent)
+            form.terms = 0;
+    return form;
+}
+
+/* x = a + b or a - b */
+static void form_of_sum(expander *e, const plan_node *x, int depth, linear_form *form)
+{
+    for (int k = 0; k < 2; k++) {
+        const linear_form part = operand_form(e, x, x->input[k], depth);
+        bool ok = part.terms > 0;
+        for (int i = 0; ok && i < part.terms; i++) {
+            form_term t = part.term[i];
+            if (k && x->op == OP_sub)
+                t.factor = negative(e, t.factor);
+            /* A row's share of what is the same for all of them. */
+            if (term_extent(e, &t) < x->extent) {
+                const hs_shape scalar = hs_scalar_shape();
+                if (t.factor < 0)
+                    t.factor = make_constant(e, 1);
+                t.factor = make(e, OP_broadcast, t.factor, -1, x->extent, &scalar);
+            }
+            ok = add_term(e, form, t);
+        }
+        if (!ok) {
+            form->terms = 0;
+            return;
+        }
+    }
+}
+
+/* x = op(a, b), linear in operand k; the other has one number, or is known before. */
+static void form_of_multiple(expander *e, const plan_node *x, int k, int depth, linear_form *form)
+{
+    const plan_node other = *at(e, x->input[1 - k]);
+    const int32_t by = x->input[1 - k];
+    if (!has_shape(at(e, x->input[k]), &x->shape) || (other.count != 1 && other.level == x->level))
+        return;
+    const linear_form part = operand_form(e, x, x->input[k], depth);
+    for (int i = 0; i < part.terms; i++) {
+        form_term t = part.term[i];
+        if (other.count == 1)
+            t.factor = x->op == OP_mul ? times(e, t.factor, by) : combine(e, x->op, t.factor, by);
+        else {
+            const hs_extent extent = widest(at(e, t.vector)->extent, other.extent);
+            const form_term made = simple_term(e, make(e, x->op, t.vector, by, extent, &x->shape));
+            t = (form_term){ times(e, t.factor, made.factor), made.vector };
+        }
+        if (term_extent(e, &t) < x->extent || !add_term(e, form, t)) {
+            form->terms = 0;
+            return;
+        }
+    }
+}
+
+static const linear_form *form_of(expander *e, int32_t id, int depth)
+{
+    if (at(e, id)->form)
+        return at(e, id)->form;
+    const plan_node x = *at(e, id);
+    linear_form form = { 0 };
+    if (depth < MOST_DEPTH)
+        switch (x.op) {
+        case OP_add:
+        case OP_sub:
+            form_of_sum(e, &x, depth, &form);
+            break;
+        case OP_mul:
+            form_of_multiple(e, &x, 0, depth, &form);
+            if (!form.terms)
+                form_of_multiple(e, &x, 1, depth, &form);
+            break;
+        case OP_div:
+        case OP_gate:
+            form_of_multiple(e, &x, 0, depth, &form);
+            break;
+        case OP_neg:
+            form = operand_form(e, &x, x.input[0], depth);
+            for (int i = 0; i < form.terms; i++)
+                form.term[i].factor = negative(e, form.term[i].factor);
+            break;
+        case OP_sum_to: /* over the rows of a start */
+            if (x.extent == HS_START && has_shape(at(e, x.input[0]), &x.shape))
+                form = operand_form(e, &x, x.input[0], depth);
+            break;
+        default:
+            break;
+        }
+    linear_form *kept = form.terms ? hs_arena_alloc(&e->plan->arena, sizeof *kept) : NULL;
+    if (kept)
+        *kept = form;
+    e->table->no_memory = e->table->no_memory || (form.terms && !kept);
+    return e->plan->node[id].form = kept ? kept : &no_form;
+}
+
+/* ---- Sums ------------------------------------------------------------------------------------ */
+
+int32_t graph_expand_sum(hs_plan *plan, node_table *table, const plan_node *sum)
+{
+    expander e = { plan, table, sum->tape_id };
+    const int32_t of = sum->input[0];
+    const plan_node x = *at(&e, of);
+    if (sum->count != 1 || x.count == 1)
+        return -1;
+    linear_form form = { .terms = 1 };
+    if (x.level > 0)
+        form = *form_of(&e, of, 0);
+    else
+        form.term[0] = simple_term(&e, of);
+    if (table->no_memory)
+        return -2;
+    if (form.terms == 0 || (form.terms == 1 && form.term[0].vector == of))
+        return -1;
+    table->expanded = table->expanded || x.level > 0;
+    int32_t total[3] = { -1, -1, -1 }; /* by extent */
+    for (int i = 0; i < form.terms; i++) {
+        const form_term t = form.term[i];
+        const hs_extent fe = factor_extent(&e, t.factor), ve = at(&e, t.vector)->extent;
+        /* With a number for each row, the vector is summed for each row apart. */
+        const hs_extent se = fe > sum->extent || ve < sum->extent ? ve : sum->extent;
+        int32_t part = make(&e, OP_sum_to, t.vector, -1, se, &sum->shape);
+        const hs_extent pe = widest(fe, se);
+        if (t.factor >= 0)
+            part = make(&e, OP_mul, t.factor, part, pe, &sum->shape);
+        total[pe] = total[pe] < 0 ? part : make(&e, OP_add, total[pe], part, pe, &sum->shape);
+    }
+    int32_t result = -1;
+    for (int k = HS_ROW; k >= (int)sum->extent; k--) {
+        if (total[k] < 0)
+            continue;
+        const int32_t part = k > (int)sum->extent
+                                 ? make(&e, OP_sum_to, total[k], -1, sum->extent, &sum->shape)
+                                 : total[k];
+        result = result < 0 ? part : make(&e, OP_add, result, part, sum->extent, &sum->shape);
+    }
+    return table->no_memory ? -2 : result;
+}
+
+/* ---- Cost ------------------------------------------------------------------------------------ */
+
+bool graph_cost(const hs_plan *plan, double *cost)
+{
+    /* For each op its call; for each number that is kept while a sum is completed writing and reading it. */
+    enum { OF_NODE = 512, OF_KEPT = 2 };
+    const double copies[] = { 1, (double)plan->starts,
+                              (double)plan->starts * (double)plan->rows_per_start };
+    bool *live = hs_alloc_zero((size_t)plan->nodes + 1, 2 * sizeof *live);
+    if (!live)
+        return false;
+    bool *kept = live + plan->nodes;
+    *cost = 0;
+    for (size_t i = 0; i < plan->outputs; i++)
+        live[plan->output[i].node] = true;
+    for (int32_t id = plan->nodes - 1; id >= 0; id--) {
+        const plan_node *node = &plan->node[id];
+        if (!live[id])
+            continue;
+        const plan_node *space = node->op == OP_sum_to ? &plan->node[node->input[0]] : node;
+        const double numbers = copies[space->extent] * (double)space->count;
+        for (int i = 0; i < node->inputs; i++) {
+            live[node->input[i]] = true;
+            kept[node->input[i]] =
+                kept[node->input[i]] ||
+                (node->op != OP_sum_to && plan->node[node->input[i]].level < node->level);
+        }
+        if (is_elementwise(node) || node->op == OP_sum_to)
+            *cost += OF_NODE + numbers;
+        if (kept[id] && node->extent != HS_SHARED)
+            *cost += OF_KEPT * numbers;
+    }
+    hs_free(live);
+    return true;
+}
