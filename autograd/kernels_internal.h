@@ -22,6 +22,10 @@ typedef struct {
     /* Likewise of softplus(v[i]), of rows at distances of `stride`. */
     void (*add_softplus)(size_t n, size_t rows, size_t stride, void *sum, void *error,
                          const void *v);
+    /* out[i] = (add ? out[i] : 0) + sum over r < rows of a[r * n + i] b[r * n + i], n a multiple of lanes; or of
+     * a[r * n + i] b[r * stride] if b has one number for each row. */
+    void (*sum_products)(size_t n, size_t rows, void *out, const void *a, const void *b,
+                         bool b_of_rows, size_t stride, bool add);
     /* sum[i] += v[i] for any n. */
     void (*add)(size_t n, void *sum, const void *v);
     /* The sum of v[r * stride + i] for r < rows and i < n, for any n; readable up to whole vectors. */

@@ -132,6 +132,7 @@ typedef struct {
     hs_extent lanes_extent; /* of the iteration, if inner_lanes */
     bool inner_summed;
     bool lane_sum;                /* nothing but a sum over lanes, which has a kernel of its own */
+    bool product_sum;             /* nothing but a sum over features of products of two values: likewise */
     bool sum_softplus;            /* what is summed is softplus of the result */
     bool inner_starts;            /* sums the lanes of each start point apart */
     size_t tile; /* rows of a tile; 1: none; more than fit into a block if a value is summed in place */

@@ -283,6 +283,37 @@ static bool is_lane_sum(const program *p)
            (p->dims[0] == 0 || p->out_stride[0] == 1);
 }
 
+/* Whether operand k has a number for each row, or whole rows one after the other. */
+static bool is_of_rows(const program *p, int k)
+{
+    return p->operand[k].mode == OPERAND_ROWS;
+}
+
+static bool is_whole(const program *p, int k)
+{
+    return p->operand[k].mode == OPERAND_VECTOR && row_stride(p, &p->operand[k]) == p->inner;
+}
+
+/* The sum over features of the product of two stored values, or of the square of one. The second may have one
+ * number for each row. */
+static bool is_product_sum(program *p)
+{
+    if (p->inner_summed || p->tile == 1 || p->dims[0] || p->dims[1] != 1 || p->steps != 1 ||
+        (p->step->op != OP_mul && p->step->op != OP_square))
+        return false;
+    int a = -1 - p->step->source[0], b = p->step->op == OP_mul ? -1 - p->step->source[1] : a;
+    if (is_of_rows(p, a)) {
+        const int swap = a;
+        a = b;
+        b = swap;
+    }
+    if (!is_whole(p, a) || !(is_whole(p, b) || is_of_rows(p, b)))
+        return false;
+    p->step->source[0] = -1 - a;
+    p->step->source[1] = -1 - b;
+    return true;
+}
+
 program *program_make(hs_plan *plan, const plan_step *step, size_t features)
 {
     const plan_node *root = &plan->node[step->node];
@@ -324,6 +355,7 @@ program *program_make(hs_plan *plan, const plan_step *step, size_t features)
         return NULL;
     }
     p->lane_sum = is_lane_sum(p);
+    p->product_sum = is_product_sum(p);
     const size_t scratch = program_scratch(plan, p);
     if (plan->scratch_bytes < scratch)
         plan->scratch_bytes = scratch;

@@ -306,11 +306,28 @@ static void run_lane_sum(const program *p, run_state *state, size_t first, char 
                                   out, add);
 }
 
+static void run_product_sum(const program *p, run_state *state, size_t first, char *out, bool add)
+{
+    const program_operand *v[2];
+    const char *from[2];
+    for (int i = 0; i < 2; i++) {
+        v[i] = &p->operand[-1 - p->step->source[i]];
+        from[i] =
+            (const char *)resolve(state, v[i]->at) + first * v[i]->feature * state->plan->element;
+    }
+    state->plan->batch->sum_products(p->inner, p->length[1][0], out, from[0], from[1],
+                                     v[1]->mode == OPERAND_ROWS, row_stride(p, v[1]), add);
+}
+
 void program_run_from(const program *p, run_state *state, size_t first, char *out, bool add)
 {
     const hs_plan *plan = state->plan;
     if (p->lane_sum) {
         run_lane_sum(p, state, first, out, add);
+        return;
+    }
+    if (p->product_sum) {
+        run_product_sum(p, state, first, out, add);
         return;
     }
     runner r; /* not cleared: its lists are long, and most programs short */

@@ -4,6 +4,7 @@
 
 #include <hastings.h>
 #include <hastings/autograd/plan_internal.h>
+#include <hastings/tensor/cpu.h>
 
 #include <string.h>
 
@@ -222,12 +223,54 @@ START_TEST(long_chains_end)
 }
 END_TEST
 
+HS_KERNEL_TABLE(batch_kernels, batch);
+
+/* Sums of products of rows of numbers by rows, or by one number for each: whole groups of rows and vectors, and rests.
+ * In f32 they are as good as if they were long sums in f64, since errors are carried along. */
+START_TEST(sums_of_products)
+{
+    enum { N = 112, MOST_ROWS = 1001, STRIDE = 3 };
+    const hs_dtype dtype = _i % 2 ? HS_F64 : HS_F32;
+    const hs_isa isa = (hs_isa)(_i / 2);
+    if (isa > hs_cpu_isa())
+        return;
+    const size_t element = hs_dtype_size(dtype);
+    char *a = hs_alloc(N * MOST_ROWS * element), *b = hs_alloc(N * MOST_ROWS * element);
+    hs_random_rows(dtype, HS_UNIFORM, (hs_address){ .seed = 1 }, 0, 1, N * MOST_ROWS, a);
+    hs_random_rows(dtype, HS_UNIFORM, (hs_address){ .seed = 2 }, 0, 1, N * MOST_ROWS, b);
+    for (size_t rows = 1; rows <= MOST_ROWS; rows = rows < 5 ? rows + 1 : rows * 14 - 7)
+        for (size_t n = 16; n <= N; n += 16)
+            for (int way = 0; way < 4; way++) {
+                const bool of_rows = way & 1, add = way & 2;
+                double out[N];
+                const double before = dtype == HS_F32 ? 0 : 3;
+                memset(out, 0, sizeof out);
+                for (size_t i = 0; i < n && dtype == HS_F64; i++)
+                    out[i] = before;
+                batch_table[isa][dtype]->sum_products(n, rows, out, a, b, of_rows, STRIDE, add);
+                for (size_t i = 0; i < n; i++) {
+                    double wanted = add ? before : 0;
+                    for (size_t r = 0; r < rows; r++)
+                        wanted += at(dtype, a, r * n + i) *
+                                  at(dtype, b, of_rows ? r * STRIDE : r * n + i);
+                    const double off = fabs(at(dtype, out, i) - wanted) / wanted;
+                    ck_assert_msg(off < (dtype == HS_F32 ? 5e-7 : 1e-14),
+                                  "%s: %zu rows of %zu, %d: off by %g", hs_isa_name(isa), rows, n,
+                                  way, off);
+                }
+            }
+    hs_free(a);
+    hs_free(b);
+}
+END_TEST
+
 static Suite *expand_suite(void)
 {
     Suite *suite = suite_create("expand");
     TCase *tests = tcase_create("expand");
     tcase_set_timeout(tests, 300);
     tcase_add_loop_test(tests, numbers_are_those_of_the_tape, 0, 2 * LOSSES);
+    tcase_add_loop_test(tests, sums_of_products, 0, 2 * HS_ISA_COUNT);
     tcase_add_test(tests, nothing_long_is_kept);
     tcase_add_test(tests, long_chains_end);
     suite_add_tcase(suite, tests);
