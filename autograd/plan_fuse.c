@@ -92,6 +92,29 @@ bool plan_is_layer(const hs_plan *plan, const plan_node *node)
            (b->extent == HS_SHARED && node->shape.dim[0] == 1);
 }
 
+/* A layer, or one of each row of a matrix of the batch: the forms whose kernels can do more. */
+static bool takes_tail(const hs_plan *plan, const plan_node *node)
+{
+    return plan_is_layer(plan, node) ||
+           (node->op == OP_matmul && node->extent != HS_SHARED &&
+            plan->node[node->input[1]].extent == HS_SHARED && !node->attributes->transpose[0]);
+}
+
+static bool ends_in(const hs_shape *shape, size_t length)
+{
+    return shape->rank > 0 && shape->dim[shape->rank - 1] == length;
+}
+
+/* Whether a shared value has a number for each output of a layer, the same for all rows if there are several. */
+static bool is_bias(const hs_plan *plan, int32_t product, const plan_node *value)
+{
+    const hs_shape *shape = &plan->node[product].shape;
+    const size_t rows = shape->dim[1] == 1 ? 1 : shape->dim[0];
+    const size_t outputs = shape->dim[0] * shape->dim[1] / rows;
+    return value->extent == HS_SHARED && value->count == outputs &&
+           (rows == 1 || ends_in(&value->shape, outputs));
+}
+
 /* If `id` is a product, or a view of all of one, that only one node uses: the product. Else -1. */
 static int32_t product_behind(const hs_plan *plan, int32_t id)
 {
@@ -99,7 +122,7 @@ static int32_t product_behind(const hs_plan *plan, int32_t id)
         const plan_node *node = &plan->node[id];
         if (node->uses != 1 || node->output)
             return -1;
-        if (plan_is_layer(plan, node))
+        if (takes_tail(plan, node))
             return id;
         if (node->product >= 0)
             return node->product;
@@ -163,8 +186,7 @@ static void fuse_products(hs_plan *plan, product_tail *tail)
             const bool full =
                 o && o->extent == node->extent && hs_shape_equal(&o->shape, &node->shape);
             bool fits = false;
-            if (node->op == OP_add && fresh && o->extent == HS_SHARED && o->count == node->count &&
-                t->bias < 0) {
+            if (node->op == OP_add && fresh && is_bias(plan, product, o) && t->bias < 0) {
                 t->bias = other;
                 fits = true;
             } else if (node->op == OP_add && fresh && full && t->add < 0 && other != in) {
@@ -267,7 +289,15 @@ static int32_t whole_vector(const hs_plan *plan, int32_t id, size_t count)
                : -1;
 }
 
+/* Numbers of the left factor of a product that are its rows' for each of the columns that are summed. */
+static size_t summed_of_left(const hs_plan *plan, const plan_node *product)
+{
+    const bool *t = product->attributes->transpose;
+    return plan->node[product->input[0]].shape.dim[t[0] ? 0 : 1];
+}
+
 /* The gradient of a layer's weights is the batch's sum of dy x', that of its bias the sum of dy: the product makes both.
+ * If the layer had several rows, dy is a matrix of one row for each.
  * product[v]: a product that has v as its left factor. */
 static void join_left_sums(hs_plan *plan, int32_t *product)
 {
@@ -279,17 +309,21 @@ static void join_left_sums(hs_plan *plan, int32_t *product)
         const plan_node *node = &plan->node[id];
         if (is_unused(node) || node->op != OP_matmul || !node->sums_batch)
             continue;
-        const int32_t left = whole_vector(plan, node->input[0], node->shape.dim[0]);
-        if (left >= 0)
+        const size_t rows = summed_of_left(plan, node);
+        const int32_t left = whole_vector(plan, node->input[0], rows * node->shape.dim[0]);
+        if (left >= 0 && (rows == 1 || node->attributes->transpose[0]))
             product[left] = id;
     }
     for (int32_t id = 0; id < plan->nodes; id++) {
         plan_node *node = &plan->node[id];
         if (is_unused(node) || node->op != OP_sum_to || !node->sums_batch)
             continue;
-        const int32_t of = whole_vector(plan, node->input[0], node->count);
+        const plan_node *in = &plan->node[node->input[0]];
+        const int32_t of = whole_vector(plan, node->input[0], in->count);
         const int32_t by = of >= 0 ? product[of] : -1;
-        if (by < 0 || plan->tail[by].left_sum >= 0)
+        if (by < 0 || plan->tail[by].left_sum >= 0 || node->count != plan->node[by].shape.dim[0] ||
+            (node->count != in->count &&
+             !(ends_in(&in->shape, node->count) && ends_in(&node->shape, node->count))))
             continue;
         plan->tail[by].left_sum = id;
         node->making = BY_OTHER;

@@ -361,7 +361,7 @@ static inline bool is_unused(const plan_node *node)
 /* The node whose buffer holds the value of `id`, following views. */
 int32_t plan_owner(const hs_plan *plan, int32_t id);
 
-/* A product of a shared matrix with a vector of the batch: the form whose kernel can do more. */
+/* A product of a shared matrix with a vector of the batch. */
 bool plan_is_layer(const hs_plan *plan, const plan_node *node);
 
 static inline bool is_elementwise(const plan_node *node)

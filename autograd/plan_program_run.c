@@ -308,15 +308,25 @@ static void run_lane_sum(const program *p, run_state *state, size_t first, char 
 
 static void run_product_sum(const program *p, run_state *state, size_t first, char *out, bool add)
 {
+    const size_t element = state->plan->element;
     const program_operand *v[2];
     const char *from[2];
     for (int i = 0; i < 2; i++) {
         v[i] = &p->operand[-1 - p->step->source[i]];
-        from[i] =
-            (const char *)resolve(state, v[i]->at) + first * v[i]->feature * state->plan->element;
+        from[i] = (const char *)resolve(state, v[i]->at) + first * v[i]->feature * element;
     }
-    state->plan->batch->sum_products(p->inner, p->length[1][0], out, from[0], from[1],
-                                     v[1]->mode == OPERAND_ROWS, row_stride(p, v[1]), add);
+    size_t kept[LOOP_DIMS] = { 0 };
+    do {
+        size_t offset[3] = { 0, 0, 0 };
+        for (int d = 0; d < p->dims[0]; d++) {
+            offset[0] += kept[d] * v[0]->stride[0][d];
+            offset[1] += kept[d] * v[1]->stride[0][d];
+            offset[2] += kept[d] * p->out_stride[d];
+        }
+        state->plan->batch->sum_products(
+            p->inner, p->length[1][0], out + offset[2] * element, from[0] + offset[0] * element,
+            from[1] + offset[1] * element, v[1]->mode == OPERAND_ROWS, row_stride(p, v[1]), add);
+    } while (next_index(p, 0, 1, kept));
 }
 
 void program_run_from(const program *p, run_state *state, size_t first, char *out, bool add)

@@ -114,6 +114,69 @@ static bool pull_factor_out(hs_plan *plan, node_table *table, plan_node *node)
     return true;
 }
 
+/* The parts that a value is joined from along an axis: itself, unless it is so joined. */
+static int parts_of(const hs_plan *plan, int32_t id, int axis, const int32_t **parts)
+{
+    const plan_node *node = &plan->node[id];
+    const bool joined = node->op == OP_concat && node->attributes->axis == axis;
+    *parts = joined ? node->input : NULL;
+    return joined ? node->inputs : 1;
+}
+
+/* Two values padded with zeros, of which one begins where the other ends, as gradients of slices: their sum is both
+ * joined, and padded if they do not fill everything. Returns what graph_simplify() does. */
+static int32_t join_pads(hs_plan *plan, node_table *table, plan_node *node)
+{
+    const plan_node *pad[2] = { &plan->node[node->input[0]], &plan->node[node->input[1]] };
+    for (int i = 0; i < 2; i++)
+        if (pad[i]->op != OP_pad || pad[i]->extent != node->extent ||
+            !has_shape(pad[i], &node->shape))
+            return -1;
+    const int axis = pad[0]->attributes->axis;
+    if (pad[1]->attributes->axis != axis)
+        return -1;
+    const int low = pad[0]->attributes->first > pad[1]->attributes->first;
+    const plan_node below = *pad[low], above = *pad[1 - low];
+    const int32_t ends[2] = { below.input[0], above.input[0] };
+    hs_shape shape = plan->node[ends[0]].shape;
+    if (below.attributes->first + shape.dim[axis] != above.attributes->first)
+        return -1;
+    shape.dim[axis] += plan->node[ends[1]].shape.dim[axis];
+    const int32_t *parts[2];
+    const int count[2] = { parts_of(plan, ends[0], axis, &parts[0]),
+                           parts_of(plan, ends[1], axis, &parts[1]) };
+    op_attributes *attributes = hs_arena_alloc(&plan->arena, 2 * sizeof *attributes);
+    int32_t *input =
+        hs_arena_alloc(&plan->arena, (size_t)(count[0] + count[1] + 1) * sizeof *input);
+    if (!attributes || !input)
+        return -2;
+    for (int k = 0, at = 0; k < 2; k++)
+        for (int i = 0; i < count[k]; i++)
+            input[at++] = parts[k] ? parts[k][i] : ends[k];
+    attributes[0] = attributes[1] = attributes_none();
+    attributes[0].axis = attributes[1].axis = axis;
+    plan_node joined = { .op = OP_concat,
+                         .extent = node->extent,
+                         .shape = shape,
+                         .count = hs_shape_count(&shape),
+                         .inputs = count[0] + count[1],
+                         .input = input,
+                         .attributes = &attributes[0],
+                         .tape_id = node->tape_id };
+    const int32_t id = graph_add(plan, table, &joined);
+    if (id < 0)
+        return -2;
+    attributes[1].first = below.attributes->first;
+    attributes[1].end = above.attributes->end;
+    if (attributes[1].first == 0 && attributes[1].end == 0)
+        return id;
+    node->op = OP_pad;
+    node->inputs = 1;
+    node->input[0] = id;
+    node->attributes = &attributes[1];
+    return -1;
+}
+
 /* If `id` is a constant times a value: that value, and the constant. */
 static int32_t constant_multiple(const hs_plan *plan, int32_t id, double *constant)
 {
@@ -155,6 +218,18 @@ static bool is_moderate(double x)
     return (x > 1e-15 && x < 1e15) || (x < -1e-15 && x > -1e15);
 }
 
+/* (-a) b as a (-b), where b has fewer numbers; input i of the product is -a. False without memory. */
+static bool negate_smaller(hs_plan *plan, node_table *table, plan_node *node, int i)
+{
+    const int32_t a = plan->node[node->input[i]].input[0];
+    const plan_node b = plan->node[node->input[1 - i]];
+    const int32_t negative =
+        graph_make(plan, table, OP_neg, node->input[1 - i], -1, b.extent, &b.shape, node->tape_id);
+    if (negative >= 0)
+        become(node, OP_mul, a, negative);
+    return negative >= 0;
+}
+
 /* Constants are gathered in front of a value, and signs become those of additions: gradients of squares are
  * c x + c x. Sets *changed if there was something to rewrite; false without memory. */
 static bool gather_constants(hs_plan *plan, node_table *table, plan_node *node, bool *changed)
@@ -192,7 +267,9 @@ static bool gather_constants(hs_plan *plan, node_table *table, plan_node *node, 
             if (plan->node[in[i]].op == OP_constant) {
                 c = in_type(plan, plan->node[in[i]].number);
                 of = in[1 - i];
-            }
+            } else if (plan->node[in[i]].op == OP_neg && plan->node[in[i]].count == node->count &&
+                       plan->node[in[1 - i]].count < node->count)
+                return negate_smaller(plan, table, node, i);
         break;
     case OP_neg:
         c = -1;
@@ -254,7 +331,7 @@ static int32_t simplify_once(hs_plan *plan, node_table *table, plan_node *node)
         for (int i = 0; i < 2; i++)
             if (is_constant(plan, in[i], 0) && stands_for(plan, in[1 - i], node))
                 return in[1 - i];
-        return -1;
+        return join_pads(plan, table, node);
     case OP_sub:
         return is_constant(plan, in[1], 0) && stands_for(plan, in[0], node) ? in[0] : -1;
     case OP_div:

@@ -168,10 +168,12 @@ static void run_wide_layer(const plan_step *step, run_state *state)
 static void run_row_layers(const plan_step *step, run_state *state)
 {
     const hs_plan *plan = state->plan;
-    const plan_node *node = &plan->node[step->node];
+    const plan_node *node = &plan->node[plan->node[step->node].product];
     const bool t = node->attributes->transpose[1];
     const size_t stride = plan->stride[node->extent], row = stride * plan->element;
     const char *x = resolve(state, step->in[0]);
+    const char *add = tail_value(step, state, 1, step->tail.add);
+    const char *gate = tail_value(step, state, 2, step->tail.gate);
     char *y = resolve(state, step->out);
     for (size_t i = 0; i < step->m; i++) {
         const hs_product p = {
@@ -185,6 +187,12 @@ static void run_row_layers(const plan_step *step, run_state *state)
             .x_stride = stride,
             .y = y + i * step->n * row,
             .y_stride = stride,
+            .bias = tail_value(step, state, 0, step->tail.bias),
+            .add = add ? add + i * step->n * row : NULL,
+            .add_stride = stride,
+            .gate = gate ? gate + i * step->n * row : NULL,
+            .gate_stride = stride,
+            .act = step->tail.act,
             .threads = state->threads,
         };
         hs_product_run(plan->dtype, &p);
@@ -237,28 +245,26 @@ static void run_product_sum(const plan_step *step, run_state *state)
     const plan_node *node = &plan->node[step->node];
     const bool *t = node->attributes->transpose;
     const hs_extent extent = plan->node[node->input[0]].extent;
-    const size_t stride = plan->stride[extent], row = stride * plan->element;
-    const char *a = resolve(state, step->in[0]), *b = resolve(state, step->in[1]);
-    bool add = !(step->first_in_sum && state->first_shard);
-    for (size_t k = 0; k < step->k; k++) {
-        const hs_product_sum p = {
-            .out = step->m,
-            .in = step->n,
-            .lanes = state->lanes[extent],
-            .dy = a + (t[0] ? k * step->m : k) * row,
-            .dy_stride = (t[0] ? 1 : step->k) * stride,
-            .x = b + (t[1] ? k : k * step->n) * row,
-            .x_stride = (t[1] ? step->k : 1) * stride,
-            .dw = resolve(state, step->out),
-            .accumulate = add,
-            .db = step->tail.left_sum >= 0 ? resolve(state, step->left_sum) : NULL,
-            .accumulate_db = !(step->first_in_left_sum && state->first_shard),
-            .scratch = state->scratch,
-            .threads = state->threads,
-        };
-        hs_product_sum_run(plan->dtype, &p);
-        add = true;
-    }
+    const size_t stride = plan->stride[extent];
+    const hs_product_sum p = {
+        .out = step->m,
+        .in = step->n,
+        .lanes = state->lanes[extent],
+        .dy = resolve(state, step->in[0]),
+        .dy_stride = (t[0] ? 1 : step->k) * stride,
+        .x = resolve(state, step->in[1]),
+        .x_stride = (t[1] ? step->k : 1) * stride,
+        .dw = resolve(state, step->out),
+        .accumulate = !(step->first_in_sum && state->first_shard),
+        .db = step->tail.left_sum >= 0 ? resolve(state, step->left_sum) : NULL,
+        .accumulate_db = !(step->first_in_left_sum && state->first_shard),
+        .scratch = state->scratch,
+        .threads = state->threads,
+        .terms = step->k,
+        .dy_term = (t[0] ? step->m : 1) * stride,
+        .x_term = (t[1] ? 1 : step->n) * stride,
+    };
+    hs_product_sum_run(plan->dtype, &p);
 }
 
 bool is_outer_product(const plan_step *step)
@@ -311,7 +317,8 @@ static void make_product(hs_plan *plan, plan_step *step)
     if (batch == HS_SHARED) {
         step->run = run_shared_product;
     } else if (node->sums_batch) {
-        step->run = flat && step->k > 1 ? run_shared_product : run_product_sum;
+        step->run =
+            flat && step->k > 1 && step->tail.left_sum < 0 ? run_shared_product : run_product_sum;
         /* The last shard may be shorter, and be computed in another way. */
         const size_t rows = batch == HS_ROW ? plan->rows_per_start : 1;
         const size_t short_starts = plan->starts - (plan->shards - 1) * plan->shard_starts;
@@ -322,7 +329,7 @@ static void make_product(hs_plan *plan, plan_step *step)
     } else if ((a->extent == HS_SHARED && step->n == 1) ||
                (b->extent == HS_SHARED && step->m == 1)) {
         step->run = run_layer;
-    } else if (flat) {
+    } else if (flat && step->node == id) {
         step->run = run_shared_product;
     } else if (a->extent == HS_SHARED && !t[1]) {
         step->run = run_wide_layer;

@@ -394,9 +394,28 @@ static void sum_part(int index, void *context)
     c->run(c->kernels, &p, begin);
 }
 
+/* Term by term, for ways of computing that know of one only. */
+static void sum_terms(hs_isa isa, hs_product_method method, hs_dtype dtype, const hs_product_sum *p)
+{
+    const size_t size = hs_dtype_size(dtype);
+    hs_product_sum one = *p;
+    one.terms = 1;
+    for (size_t term = 0; term < p->terms; term++) {
+        one.dy = at(p->dy, term * p->dy_term * size);
+        one.x = at(p->x, term * p->x_term * size);
+        one.accumulate = p->accumulate || term > 0;
+        one.accumulate_db = p->accumulate_db || term > 0;
+        hs_product_sum_run_as(isa, method, dtype, &one);
+    }
+}
+
 void hs_product_sum_run_as(hs_isa isa, hs_product_method method, hs_dtype dtype,
                            const hs_product_sum *p)
 {
+    if (p->terms > 1 && (p->lanes == 1 || method != HS_PRODUCT_OWN)) {
+        sum_terms(isa, method, dtype, p);
+        return;
+    }
     const sum_kernels kernels = { dtype, product_tiles_table[isa][dtype],
                                   product_vectors_table[isa][dtype],
                                   product_sums_table[isa][dtype] };

@@ -73,8 +73,10 @@ typedef struct {
     bool accumulate; /* add to dw instead of overwriting it */
     void *db;        /* out numbers, or NULL */
     bool accumulate_db;
-    void *scratch;   /* hs_product_sum_scratch() bytes, aligned to HS_ALIGN; NULL if that is 0 */
+    void *scratch; /* hs_product_sum_scratch() bytes, aligned to HS_ALIGN; NULL if that is 0 */
     int threads;
+    size_t terms;           /* if there are several such sums to add up, how many, */
+    size_t dy_term, x_term; /* and from one to the next, elements */
 } hs_product_sum;
 
 void hs_product_sum_run(hs_dtype dtype, const hs_product_sum *product);

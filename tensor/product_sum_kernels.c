@@ -43,8 +43,7 @@ HS_INLINE void dot_step(const int TO, const int TI, const bool ONES, vec (*a)[MA
 HS_INLINE void dot_tile(const int TO, const int TI, const bool ONES, const hs_product_sum *p,
                         size_t o, size_t i)
 {
-    const real *dy = (const real *)p->dy + o * p->dy_stride;
-    const real *x = (const real *)p->x + i * p->x_stride;
+    const size_t terms = p->terms ? p->terms : 1;
     const size_t whole = p->lanes / LANES, part = p->lanes % LANES;
     vec a[MAX_TO][MAX_TI];
     HS_UNROLL
@@ -52,11 +51,15 @@ HS_INLINE void dot_tile(const int TO, const int TI, const bool ONES, const hs_pr
         HS_UNROLL
     for (int u = 0; u < TI; u++)
         a[t][u] = (vec){ 0 };
-    for (size_t v = 0; v < whole; v++, dy += LANES, x += LANES)
-        dot_step(TO, TI, ONES, a, dy, p->dy_stride, x, p->x_stride, false, (vmask){ 0 });
-    /* Both factors are masked: 0 * NaN would still be NaN. */
-    if (part)
-        dot_step(TO, TI, ONES, a, dy, p->dy_stride, x, p->x_stride, true, v_first(part));
+    for (size_t term = 0; term < terms; term++) {
+        const real *dy = (const real *)p->dy + o * p->dy_stride + term * p->dy_term;
+        const real *x = (const real *)p->x + i * p->x_stride + term * p->x_term;
+        for (size_t v = 0; v < whole; v++, dy += LANES, x += LANES)
+            dot_step(TO, TI, ONES, a, dy, p->dy_stride, x, p->x_stride, false, (vmask){ 0 });
+        /* Both factors are masked: 0 * NaN would still be NaN. */
+        if (part)
+            dot_step(TO, TI, ONES, a, dy, p->dy_stride, x, p->x_stride, true, v_first(part));
+    }
 
     real sums[(MAX_TO * MAX_TI + LANES) / LANES * LANES] __attribute__((aligned(64)));
     const int n = TO * TI;
@@ -112,13 +115,19 @@ HS_INLINE void dot_tiles(const int TO, const int TI, const bool ONES, const hs_p
 #define TILE_NAMES(to)                                                                             \
     {                                                                                              \
         { dots_##to##x1, ones_##to##x1 }, { dots_##to##x2, ones_##to##x2 },                        \
-            { dots_##to##x3, ones_##to##x3 }, { dots_##to##x4, ones_##to##x4 }                     \
+            { dots_##to##x3, ones_##to##x3 },                                                      \
+        {                                                                                          \
+            dots_##to##x4, ones_##to##x4                                                           \
+        }                                                                                          \
     }
 #else
 #define TILE_ROW(to) TILE(to, 1) TILE(to, 2)
 #define TILE_NAMES(to)                                                                             \
     {                                                                                              \
-        { dots_##to##x1, ones_##to##x1 }, { dots_##to##x2, ones_##to##x2 }                         \
+        { dots_##to##x1, ones_##to##x1 },                                                          \
+        {                                                                                          \
+            dots_##to##x2, ones_##to##x2                                                           \
+        }                                                                                          \
     }
 #endif
 

@@ -246,15 +246,17 @@ static void check_sum(hs_dtype dtype, const hs_product_sum *p, const void *befor
         for (size_t i = 0; i < p->in; i++) {
             long double sum = p->accumulate ? (long double)get(dtype, before, o * p->in + i) : 0;
             long double size = fabsl(sum);
-            for (size_t l = 0; l < p->lanes; l++) {
-                const long double term = (long double)get(dtype, p->dy, o * p->dy_stride + l) *
-                                         (long double)get(dtype, p->x, i * p->x_stride + l);
+            for (size_t k = 0; k < p->terms * p->lanes; k++) {
+                const size_t t = k / p->lanes, l = k % p->lanes;
+                const long double term =
+                    (long double)get(dtype, p->dy, o * p->dy_stride + t * p->dy_term + l) *
+                    (long double)get(dtype, p->x, i * p->x_stride + t * p->x_term + l);
                 sum += term;
                 size += fabsl(term);
             }
             const double got = get(dtype, p->dw, o * p->in + i);
             const long double bound =
-                (long double)epsilon(dtype) * (long double)(p->lanes + 2) * size;
+                (long double)epsilon(dtype) * (long double)(p->terms * p->lanes + 2) * size;
             if (!(fabsl((long double)got - sum) <= bound))
                 ck_abort_msg("%zux%zu, %zu lanes: dw[%zu][%zu] is %.17g, not %.17g", p->out, p->in,
                              p->lanes, o, i, got, (double)sum);
@@ -266,13 +268,14 @@ static void check_sum_of_dy(hs_dtype dtype, const hs_product_sum *p, const void 
     for (size_t o = 0; o < p->out; o++) {
         long double sum = p->accumulate_db ? (long double)get(dtype, before, o) : 0;
         long double size = fabsl(sum);
-        for (size_t l = 0; l < p->lanes; l++) {
-            sum += (long double)get(dtype, p->dy, o * p->dy_stride + l);
-            size += fabsl((long double)get(dtype, p->dy, o * p->dy_stride + l));
+        for (size_t k = 0; k < p->terms * p->lanes; k++) {
+            const size_t l = o * p->dy_stride + k / p->lanes * p->dy_term + k % p->lanes;
+            sum += (long double)get(dtype, p->dy, l);
+            size += fabsl((long double)get(dtype, p->dy, l));
         }
         const double got = get(dtype, p->db, o);
         if (!(fabsl((long double)got - sum) <=
-              (long double)epsilon(dtype) * (long double)(p->lanes + 2) * size))
+              (long double)epsilon(dtype) * (long double)(p->terms * p->lanes + 2) * size))
             ck_abort_msg("%zux%zu, %zu lanes: db[%zu] is %.17g, not %.17g", p->out, p->in, p->lanes,
                          o, got, (double)sum);
     }
@@ -281,7 +284,9 @@ static void check_sum_of_dy(hs_dtype dtype, const hs_product_sum *p, const void 
 static void try_sum(hs_dtype dtype, size_t out, size_t in, size_t lanes, bool accumulate)
 {
     const size_t stride = lanes == 1 ? 1 : padded(dtype, lanes), size = hs_dtype_size(dtype);
-    void *dy = random_rows(dtype, out, lanes, stride), *x = random_rows(dtype, in, lanes, stride);
+    const size_t terms = out * in * lanes < 1 << 16 ? 1 + pick(3) : 1;
+    void *dy = random_rows(dtype, terms * out, lanes, stride);
+    void *x = random_rows(dtype, terms * in, lanes, stride);
     void *before = random_rows(dtype, out, in, in), *bias_before = random_rows(dtype, 1, out, out);
     const bool with_bias = uniform() > 0;
     void *scratch = hs_alloc(hs_product_sum_scratch_any(dtype, out, in, lanes) + 1);
@@ -295,7 +300,10 @@ static void try_sum(hs_dtype dtype, size_t out, size_t in, size_t lanes, bool ac
                          .x_stride = stride,
                          .accumulate = accumulate,
                          .accumulate_db = uniform() > 0,
-                         .scratch = scratch };
+                         .scratch = scratch,
+                         .terms = terms,
+                         .dy_term = out * stride,
+                         .x_term = in * stride };
     for (int isa = 0; isa <= (int)hs_cpu_isa(); isa++)
         for (int method = HS_PRODUCT_OWN; method <= HS_PRODUCT_BLAS; method++) {
             void *first = NULL, *first_bias = NULL;
@@ -454,7 +462,8 @@ START_TEST(chosen_methods)
                                      .x = x,
                                      .x_stride = stride,
                                      .dw = dw,
-                                     .scratch = room ? scratch : NULL };
+                                     .scratch = room ? scratch : NULL,
+                                     .terms = 1 };
         hs_product_sum_run(dtype, &sum);
         check_sum(dtype, &sum, NULL);
         for (int i = 0; i < 64; i++)
