@@ -44,33 +44,51 @@ static hs_var inverse_of_unit_lower(hs_var identity, hs_var s, size_t dim)
     return inverse;
 }
 
+/* The inverses of I + S for all components, [components][dim][dim]. */
+static hs_var inverses(const position_mixture *m, hs_var identity, hs_var s)
+{
+    const size_t d = m->dim, n = m->components;
+    if (d <= 2)
+        return hs_sub(identity, s);
+    hs_var each[HS_MAX_WAYS] = { { 0 } };
+    for (size_t k = 0; k < n; k++)
+        each[k] =
+            inverse_of_unit_lower(identity, hs_reshape(hs_slice(s, 0, k, k + 1), hs_dims(d, d)), d);
+    return hs_reshape(hs_concat(each, n, 0), hs_dims(n, d, d));
+}
+
+static hs_var all_of(const hs_param *parts, size_t n, hs_tape *tape)
+{
+    hs_var part[HS_MAX_WAYS] = { { 0 } };
+    for (size_t k = 0; k < n; k++)
+        part[k] = hs_param_var(tape, parts[k]);
+    return hs_concat(part, n, 0);
+}
+
+/* Parameters are put together before anything is made of them: where they are few, each op costs the same for all
+ * components as for one. */
 static stacked stack(const position_mixture *m, hs_tape *tape)
 {
     const size_t d = m->dim, n = m->components;
-    hs_var mean[HS_MAX_WAYS], log_sd[HS_MAX_WAYS];
-    hs_var spread[HS_MAX_WAYS], whiten[HS_MAX_WAYS], centre[HS_MAX_WAYS];
-    for (size_t k = 0; k < n; k++) {
-        mean[k] = hs_param_var(tape, m->mean[k]);
-        log_sd[k] = hs_param_var(tape, m->log_sd[k]);
-        if (!m->full)
-            continue;
-        hs_var identity = target_array_at(&m->identity, tape, HS_HERE);
-        hs_var s =
-            hs_mul(target_array_at(&m->below, tape, HS_HERE), hs_param_var(tape, m->shear[k]));
-        spread[k] = hs_mul(hs_reshape(hs_exp(log_sd[k]), hs_dims(d, 1)), hs_add(identity, s));
-        whiten[k] = hs_mul(inverse_of_unit_lower(identity, s, d), hs_exp(hs_neg(log_sd[k])));
-        centre[k] = hs_matmul(whiten[k], mean[k]);
-    }
-    hs_var sizes = hs_concat(log_sd, n, 0);
-    const bool full = m->full;
-    return (stacked){
-        .mean = hs_concat(mean, n, 0),
-        .spread = full ? hs_concat(spread, n, 0) : hs_exp(sizes),
-        .whiten = full ? hs_concat(whiten, n, 0) : hs_exp(hs_neg(sizes)),
-        .centre = full ? hs_concat(centre, n, 0) : sizes,
-        .volume =
-            hs_shift(hs_sum_last(hs_reshape(sizes, hs_dims(n, d))), 0.5 * log_2pi * (double)d),
-    };
+    hs_var mean = all_of(m->mean, n, tape), sizes = all_of(m->log_sd, n, tape);
+    stacked all = { .mean = mean,
+                    .spread = hs_exp(sizes),
+                    .whiten = hs_exp(hs_neg(sizes)),
+                    .centre = sizes,
+                    .volume = hs_shift(hs_sum_last(hs_reshape(sizes, hs_dims(n, d))),
+                                       0.5 * log_2pi * (double)d) };
+    if (!m->full)
+        return all;
+    hs_var identity = target_array_at(&m->identity, tape, HS_HERE);
+    hs_var s = hs_mul(target_array_at(&m->below, tape, HS_HERE),
+                      hs_reshape(all_of(m->shear, n, tape), hs_dims(n, d, d)));
+    hs_var spread = hs_mul(hs_reshape(all.spread, hs_dims(n, d, 1)), hs_add(identity, s));
+    hs_var whiten = hs_mul(inverses(m, identity, s), hs_reshape(all.whiten, hs_dims(n, 1, d)));
+    hs_var centre = hs_sum_last(hs_mul(whiten, hs_reshape(mean, hs_dims(n, 1, d))));
+    all.spread = hs_reshape(spread, hs_dims(n * d, d));
+    all.whiten = hs_reshape(whiten, hs_dims(n * d, d));
+    all.centre = hs_reshape(centre, hs_dims(n * d));
+    return all;
 }
 
 /* What each component makes of the noise, [components dim]. */
@@ -83,35 +101,63 @@ static hs_var draw_all(const position_mixture *m, const stacked *all, hs_var n)
     return hs_reshape(hs_add(mean, hs_mul(spread, n)), hs_dims(m->components * m->dim));
 }
 
-/* The log density of each component at y, [components]. */
+/* The log density of each component at each row of y, [rows][components]. */
 static hs_var log_densities(const position_mixture *m, const stacked *all, hs_var y)
 {
-    const hs_shape table = hs_dims(m->components, m->dim);
-    hs_var z =
-        m->full ? hs_reshape(hs_sub(hs_matmul(all->whiten, y), all->centre), table)
-                : hs_mul(hs_sub(y, hs_reshape(all->mean, table)), hs_reshape(all->whiten, table));
+    const size_t rows = hs_var_shape(y).dim[0], n = m->components, d = m->dim;
+    hs_var z;
+    if (m->full) {
+        z = hs_sub(hs_matmul_t(y, false, all->whiten, true), all->centre);
+        z = hs_reshape(z, hs_dims(rows, n, d));
+    } else {
+        const hs_shape table = hs_dims(n, d);
+        z = hs_mul(hs_sub(hs_reshape(y, hs_dims(rows, 1, d)), hs_reshape(all->mean, table)),
+                   hs_reshape(all->whiten, table));
+    }
     return hs_sub(hs_scale(hs_sum_last(hs_square(z)), -0.5), all->volume);
 }
 
+/* The log weights at each row of x, [rows][components]. */
 static hs_var log_weights(const position_mixture *m, hs_var x)
 {
-    return hs_log_softmax(hs_mlp_apply(&m->weights, x), 0);
+    for (size_t i = 0; i <= m->weights.depth; i++) {
+        const hs_linear layer = hs_mlp_layer(&m->weights, i);
+        x = hs_matmul_t(x, false, hs_param_var(x.tape, layer.weight), true);
+        x = hs_add(x, hs_param_var(x.tape, layer.bias));
+        if (i < m->weights.depth)
+            x = hs_activate(m->weights.activation, x);
+    }
+    return hs_log_softmax(x, 1);
 }
 
-static void position_moves(void *self, hs_var x, hs_var n, hs_move *moves)
+static hs_var number_at(hs_var x, size_t i)
 {
+    return hs_reshape(hs_slice(x, 0, i, i + 1), hs_scalar_shape());
+}
+
+/* All draws go through the densities and the network together, as rows of a matrix, unless what they make is long:
+ * where it is short, a step takes hardly longer for several than for one. */
+static void position_moves(void *self, hs_var x, hs_var noise, hs_move *moves)
+{
+    enum { FEW = 4096 };
     const position_mixture *m = self;
+    const size_t n = m->components, d = m->dim, together = n * n * d <= FEW ? n : 1;
     const stacked all = stack(m, x.tape);
-    hs_var weights_x = log_weights(m, x), densities_x = log_densities(m, &all, x);
-    hs_var draws = draw_all(m, &all, n);
-    for (size_t k = 0; k < m->components; k++) {
-        hs_var y = hs_slice(draws, 0, k * m->dim, (k + 1) * m->dim);
-        moves[k] = (hs_move){
-            .y = y,
-            .log_g_fwd = hs_logsumexp(hs_add(weights_x, log_densities(m, &all, y)), 0),
-            .log_g_rev = hs_logsumexp(hs_add(log_weights(m, y), densities_x), 0),
-            .weight = hs_exp(hs_reshape(hs_slice(weights_x, 0, k, k + 1), hs_scalar_shape())),
-        };
+    hs_var row = hs_reshape(x, hs_dims(1, d));
+    hs_var weights_x = log_weights(m, row), densities_x = log_densities(m, &all, row);
+    hs_var weight = hs_reshape(hs_exp(weights_x), hs_dims(n)), draws = draw_all(m, &all, noise);
+    for (size_t first = 0; first < n; first += together) {
+        hs_var y = hs_slice(draws, 0, first * d, (first + together) * d);
+        y = hs_reshape(y, hs_dims(together, d));
+        hs_var forward = hs_logsumexp(hs_add(weights_x, log_densities(m, &all, y)), 1);
+        hs_var reverse = hs_logsumexp(hs_add(log_weights(m, y), densities_x), 1);
+        for (size_t k = 0; k < together; k++)
+            moves[first + k] = (hs_move){
+                .y = hs_slice(draws, 0, (first + k) * d, (first + k + 1) * d),
+                .log_g_fwd = number_at(forward, k),
+                .log_g_rev = number_at(reverse, k),
+                .weight = number_at(weight, first + k),
+            };
     }
 }
 
