@@ -7,7 +7,8 @@
  *     plan_sweep.c    which steps go over long vectors together, and hence their order
  *     plan_layout.c   how the batch is cut, and where each value is stored
  *     plan_steps.c    the kernel calls, in order (plan_program.c: elementwise groups;
- *                     plan_factors.c: gradients that are not computed)
+ *                     plan_products.c: matrix products; plan_factors.c: gradients that are not
+ *                     computed)
  *     plan_run.c      running them (plan_program_run.c: elementwise groups)
  */
 #ifndef HASTINGS_AUTOGRAD_PLAN_INTERNAL_H
@@ -315,6 +316,13 @@ bool plan_make_steps(hs_plan *plan);
 
 /* Of sums that are outputs and nothing but products: keeps the factors instead of computing them. */
 bool plan_keep_factors(hs_plan *plan);
+
+/* Makes the step of a matrix product, with what was fused into it. */
+void product_make(hs_plan *plan, plan_step *step);
+
+/* Whether the next step for a node begins a sum over the batch; and asks for bytes of scratch. */
+bool plan_begins_sum(const hs_plan *plan, int32_t id);
+void plan_need_scratch(hs_plan *plan, size_t bytes);
 
 /* Whether a step adds the product of a column and a row to a sum over the batch. */
 bool is_outer_product(const plan_step *step);
