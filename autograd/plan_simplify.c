@@ -58,6 +58,15 @@ static bool fold(op_code op, double a, double b, double *result)
     }
 }
 
+static void become(plan_node *node, op_code op, int32_t a, int32_t b)
+{
+    node->op = op;
+    node->inputs = b < 0 ? 1 : 2;
+    node->input[0] = a;
+    if (b >= 0)
+        node->input[1] = b;
+}
+
 /* The node under a reshape, or the node itself. */
 static int32_t under_reshape(const hs_plan *plan, int32_t id)
 {
@@ -65,10 +74,13 @@ static int32_t under_reshape(const hs_plan *plan, int32_t id)
 }
 
 /* Which operand of the multiplication that makes operand i of a product is one number, for the batch or for each row,
- * while the other has the shape of the result; -1: none is. */
+ * while the other has the shape of the result; SIGN if it is a negation, -1 if none is. */
+enum { SIGN = 2 };
 static int factor_of(const hs_plan *plan, const plan_node *product, int i)
 {
     const plan_node *scaled = &plan->node[under_reshape(plan, product->input[i])];
+    if (scaled->op == OP_neg && stands_for(plan, scaled->input[0], scaled))
+        return SIGN;
     for (int k = 0; scaled->op == OP_mul && k < 2; k++) {
         const plan_node *factor = &plan->node[scaled->input[k]];
         if (factor->count == 1 && factor->extent <= product->extent &&
@@ -88,11 +100,11 @@ static bool pull_factor_out(hs_plan *plan, node_table *table, plan_node *node)
         if (k < 0 || plan->node[scaled].count <= node->count || node->extent == HS_SHARED ||
             plan->node[node->input[1 - i]].extent != HS_SHARED)
             continue;
-        const int32_t factor = plan->node[scaled].input[k];
+        const int32_t factor = k == SIGN ? -1 : plan->node[scaled].input[k];
         int32_t *inputs = hs_arena_alloc(&plan->arena, 3 * sizeof *inputs);
         if (!inputs)
             return false;
-        int32_t vector = inputs[2] = plan->node[scaled].input[1 - k];
+        int32_t vector = inputs[2] = plan->node[scaled].input[k == 0];
         if (in != scaled) {
             plan_node shaped = plan->node[in];
             shaped.input = inputs + 2;
@@ -105,10 +117,11 @@ static bool pull_factor_out(hs_plan *plan, node_table *table, plan_node *node)
         const int32_t made = vector < 0 ? -1 : graph_find(plan, table, &product);
         if (made < 0)
             return false;
-        node->op = OP_mul;
         node->attributes = plan->node[scaled].attributes;
-        node->input[0] = factor < made ? factor : made;
-        node->input[1] = factor < made ? made : factor;
+        if (k == SIGN)
+            become(node, OP_neg, made, -1);
+        else
+            become(node, OP_mul, factor < made ? factor : made, factor < made ? made : factor);
         return true;
     }
     return true;
@@ -190,15 +203,6 @@ static int32_t constant_multiple(const hs_plan *plan, int32_t id, double *consta
             return node->input[1 - i];
         }
     return -1;
-}
-
-static void become(plan_node *node, op_code op, int32_t a, int32_t b)
-{
-    node->op = op;
-    node->inputs = b < 0 ? 1 : 2;
-    node->input[0] = a;
-    if (b >= 0)
-        node->input[1] = b;
 }
 
 /* Makes `node` a constant times a value; false without memory. */
