@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -91,6 +92,20 @@ bool peer_start(peer *p, const char *script)
     return peer_start_with(p, script, NULL, NULL, 0);
 }
 
+/* A peer's threads may look for work long after its turn, and would take a core from whose turn it is: so it stands still
+ * meanwhile. */
+static void hold(const peer *p)
+{
+    if (p->process > 0)
+        kill(p->process, SIGSTOP);
+}
+
+static void let_go(const peer *p)
+{
+    if (p->process > 0)
+        kill(p->process, SIGCONT);
+}
+
 bool peer_start_with(peer *p, const char *script, const char *argument, char *version, size_t size)
 {
     int down[2], up[2];
@@ -104,6 +119,7 @@ bool peer_start_with(peer *p, const char *script, const char *argument, char *ve
     signal(SIGPIPE, SIG_IGN);
     p->process = fork();
     if (p->process == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* or it would stand still forever */
         dup2(down[0], STDIN_FILENO);
         dup2(up[1], STDOUT_FILENO);
         close(down[0]), close(down[1]), close(up[0]), close(up[1]);
@@ -119,6 +135,7 @@ bool peer_start_with(peer *p, const char *script, const char *argument, char *ve
         line[strcspn(line, "\n")] = '\0';
         if (version)
             snprintf(version, size, "%s", line + (line[5] ? 6 : 5));
+        hold(p);
         return true;
     }
     peer_stop(p);
@@ -133,8 +150,11 @@ int peer_ask(peer *p, const char *line, double *numbers, int most)
 int peer_ask_text(peer *p, const char *line, double *numbers, int most, char *text, size_t size)
 {
     char answer[1024];
-    if (fprintf(p->to, "%s\n", line) < 0 || fflush(p->to) != 0 ||
-        !fgets(answer, sizeof answer, p->from))
+    let_go(p);
+    const bool answered = fprintf(p->to, "%s\n", line) >= 0 && fflush(p->to) == 0 &&
+                          fgets(answer, sizeof answer, p->from);
+    hold(p);
+    if (!answered)
         return 0;
     answer[strcspn(answer, "\n")] = '\0';
     if (text)
@@ -151,6 +171,7 @@ int peer_ask_text(peer *p, const char *line, double *numbers, int most, char *te
 
 void peer_stop(peer *p)
 {
+    let_go(p);
     if (p->to) { /* other peers may hold the pipe open, so its end would not be seen */
         fprintf(p->to, "quit\n");
         fclose(p->to);
