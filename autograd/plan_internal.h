@@ -186,7 +186,9 @@ struct plan_step {
     bool sweep_parts;            /* a product that sums over the features of its sweep: */
     size_t sweep_part;           /* where its result is among those of a piece */
     size_t out_feature;          /* elements from one feature of the result to the next */
-    size_t m, n, k;              /* matmul */
+    size_t m, n, k;              /* matmul; of a layer, its outputs, 1 and its inputs */
+    hs_extent extent;            /* of its factors; here, as steps run faster than their nodes come from memory */
+    bool transpose[2];           /* its factors; of a layer, the matrix is the first */
     size_t outer, length, inner; /* ops along an axis: [outer][length][inner] */
     product_tail tail;
     place tail_in[3]; /* bias, add, gate */

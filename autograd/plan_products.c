@@ -17,24 +17,16 @@ static size_t product_lanes(const run_state *state, hs_extent extent)
 /* Shared matrix times a vector of the batch. */
 static hs_product layer_of(const plan_step *step, run_state *state)
 {
-    const hs_plan *plan = state->plan;
-    const plan_node *product = &plan->node[plan->node[step->node].product];
-    const hs_extent extent = product->extent;
-    const bool left =
-        plan->node[product->input[0]].extent == HS_SHARED && product->shape.dim[1] == 1;
-    const bool t = product->attributes->transpose[left ? 0 : 1];
-    const size_t out = left ? step->m : step->n, in = step->k;
-    /* w(o, k) is A(o, k), or B(k, o) for a row vector times B. */
-    const bool by_out = left ? !t : t;
-    const size_t stride = plan->stride[extent];
+    const bool t = step->transpose[0];
+    const size_t stride = state->plan->stride[step->extent];
     return (hs_product){
-        .out = out,
-        .in = in,
-        .lanes = product_lanes(state, extent),
-        .w = resolve(state, step->in[left ? 0 : 1]),
-        .w_out = by_out ? in : 1,
-        .w_in = by_out ? 1 : out,
-        .x = resolve(state, step->in[left ? 1 : 0]),
+        .out = step->m,
+        .in = step->k,
+        .lanes = product_lanes(state, step->extent),
+        .w = resolve(state, step->in[0]),
+        .w_out = t ? 1 : step->k,
+        .w_in = t ? step->m : 1,
+        .x = resolve(state, step->in[1]),
         .x_stride = stride,
         .y = resolve(state, step->out),
         .y_stride = stride,
@@ -84,10 +76,9 @@ void layer_sum_from(const plan_step *step, run_state *state, size_t first, size_
 {
     const hs_plan *plan = state->plan;
     hs_product p = layer_of(step, state);
-    const bool left = p.w == resolve(state, step->in[0]);
     p.in = count;
     p.w = further(p.w, first * p.w_in, plan);
-    p.x = from_feature(p.x, step->in[left ? 1 : 0], first, p.x_stride, plan);
+    p.x = from_feature(p.x, step->in[1], first, p.x_stride, plan);
     p.y = out;
     if (!begins || !with_start)
         p.bias = NULL;
@@ -102,9 +93,8 @@ void layer_sum_from(const plan_step *step, run_state *state, size_t first, size_
 static void run_wide_layer(const plan_step *step, run_state *state)
 {
     const hs_plan *plan = state->plan;
-    const plan_node *node = &plan->node[step->node];
-    const bool t = node->attributes->transpose[0];
-    const size_t stride = plan->stride[node->extent] * step->n;
+    const bool t = step->transpose[0];
+    const size_t stride = plan->stride[step->extent] * step->n;
     const hs_product p = {
         .out = step->m,
         .in = step->k,
@@ -125,9 +115,8 @@ static void run_wide_layer(const plan_step *step, run_state *state)
 static void run_row_layers(const plan_step *step, run_state *state)
 {
     const hs_plan *plan = state->plan;
-    const plan_node *node = &plan->node[plan->node[step->node].product];
-    const bool t = node->attributes->transpose[1];
-    const size_t stride = plan->stride[node->extent], row = stride * plan->element;
+    const bool t = step->transpose[1];
+    const size_t stride = plan->stride[step->extent], row = stride * plan->element;
     const char *x = resolve(state, step->in[0]);
     const char *add = tail_value(step, state, 1, step->tail.add);
     const char *gate = tail_value(step, state, 2, step->tail.gate);
@@ -136,7 +125,7 @@ static void run_row_layers(const plan_step *step, run_state *state)
         const hs_product p = {
             .out = step->n,
             .in = step->k,
-            .lanes = product_lanes(state, node->extent),
+            .lanes = product_lanes(state, step->extent),
             .w = resolve(state, step->in[1]),
             .w_out = t ? step->k : 1,
             .w_in = t ? 1 : step->n,
@@ -160,7 +149,7 @@ static void run_lane_product(const plan_step *step, run_state *state)
 {
     const hs_plan *plan = state->plan;
     const plan_node *node = &plan->node[step->node];
-    const bool *t = node->attributes->transpose;
+    const bool *t = step->transpose;
     const bool a_shared = plan->node[node->input[0]].extent == HS_SHARED;
     const bool b_shared = plan->node[node->input[1]].extent == HS_SHARED;
     const size_t stride = plan->stride[node->extent];
@@ -187,11 +176,9 @@ static void run_lane_product(const plan_step *step, run_state *state)
 
 static void run_shared_product(const plan_step *step, run_state *state)
 {
-    const hs_plan *plan = state->plan;
-    const plan_node *node = &plan->node[step->node];
-    hs_product_shared_run(plan->dtype, step->m, step->n, step->k, resolve(state, step->in[0]),
-                          node->attributes->transpose[0], resolve(state, step->in[1]),
-                          node->attributes->transpose[1], resolve(state, step->out),
+    hs_product_shared_run(state->plan->dtype, step->m, step->n, step->k, resolve(state, step->in[0]),
+                          step->transpose[0], resolve(state, step->in[1]), step->transpose[1],
+                          resolve(state, step->out),
                           adds(step, state));
 }
 
@@ -199,14 +186,12 @@ static void run_shared_product(const plan_step *step, run_state *state)
 static void run_product_sum(const plan_step *step, run_state *state)
 {
     const hs_plan *plan = state->plan;
-    const plan_node *node = &plan->node[step->node];
-    const bool *t = node->attributes->transpose;
-    const hs_extent extent = plan->node[node->input[0]].extent;
-    const size_t stride = plan->stride[extent];
+    const bool *t = step->transpose;
+    const size_t stride = plan->stride[step->extent];
     const hs_product_sum p = {
         .out = step->m,
         .in = step->n,
-        .lanes = state->lanes[extent],
+        .lanes = state->lanes[step->extent],
         .dy = resolve(state, step->in[0]),
         .dy_stride = (t[0] ? 1 : step->k) * stride,
         .x = resolve(state, step->in[1]),
@@ -253,6 +238,9 @@ void product_make(hs_plan *plan, plan_step *step)
     }
     const hs_extent batch = widest(a->extent, b->extent);
     const bool flat = plan->stride[batch] == 1;
+    step->extent = batch;
+    step->transpose[0] = t[0];
+    step->transpose[1] = t[1];
     step->flops = 2 * (double)step->m * (double)step->n * (double)step->k;
     if (batch == HS_SHARED) {
         step->run = run_shared_product;
@@ -266,9 +254,15 @@ void product_make(hs_plan *plan, plan_step *step)
             plan, hs_product_sum_scratch(plan->dtype, step->m, step->n, plan->shard_starts * rows));
         plan_need_scratch(
             plan, hs_product_sum_scratch(plan->dtype, step->m, step->n, short_starts * rows));
-    } else if ((a->extent == HS_SHARED && step->n == 1) ||
-               (b->extent == HS_SHARED && step->m == 1)) {
+    } else if (a->extent == HS_SHARED && step->n == 1) {
         step->run = run_layer;
+    } else if (b->extent == HS_SHARED && step->m == 1) { /* the same, as B' x */
+        step->run = run_layer;
+        step->m = step->n;
+        step->n = 1;
+        step->in[0] = b->at;
+        step->in[1] = a->at;
+        step->transpose[0] = !t[1];
     } else if (flat && step->node == id) {
         step->run = run_shared_product;
     } else if (a->extent == HS_SHARED && !t[1]) {

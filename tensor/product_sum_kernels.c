@@ -94,19 +94,19 @@ typedef struct {
 } range;
 
 HS_INLINE void dot_tiles(const int TO, const int TI, const bool ONES, const hs_product_sum *p,
-                         range r)
+                         const range *r)
 {
-    for (size_t to = 0; to < r.o_tiles; to++)
-        for (size_t ti = 0; ti < r.i_tiles; ti++)
-            dot_tile(TO, TI, ONES, p, r.o0 + to * (size_t)TO, r.i0 + ti * (size_t)TI);
+    for (size_t to = 0; to < r->o_tiles; to++)
+        for (size_t ti = 0; ti < r->i_tiles; ti++)
+            dot_tile(TO, TI, ONES, p, r->o0 + to * (size_t)TO, r->i0 + ti * (size_t)TI);
 }
 
 #define TILE(to, ti)                                                                               \
-    static HS_NOINLINE void dots_##to##x##ti(const hs_product_sum *p, range r)                     \
+    static HS_NOINLINE void dots_##to##x##ti(const hs_product_sum *p, const range *r)                 \
     {                                                                                              \
         dot_tiles(to, ti, false, p, r);                                                            \
     }                                                                                              \
-    static HS_NOINLINE void ones_##to##x##ti(const hs_product_sum *p, range r)                     \
+    static HS_NOINLINE void ones_##to##x##ti(const hs_product_sum *p, const range *r)                 \
     {                                                                                              \
         dot_tiles(to, ti, true, p, r);                                                             \
     }
@@ -141,7 +141,7 @@ TILE_ROW(6)
 #endif
 
 /* Without and with the column of ones, which is the last of its tile. */
-static void (*const tile_table[MAX_TO][MAX_TI][2])(const hs_product_sum *, range) = {
+static void (*const tile_table[MAX_TO][MAX_TI][2])(const hs_product_sum *, const range *) = {
     TILE_NAMES(1), TILE_NAMES(2), TILE_NAMES(3), TILE_NAMES(4),
 #if HS_VECTOR_BYTES == 64
     TILE_NAMES(5), TILE_NAMES(6),
@@ -167,11 +167,11 @@ static void dots(const hs_product_sum *p)
             const bool ones = p->db && in_group == 1; /* the last tile, which there always is */
             r.i_tiles = (in_group == 0 ? columns % ins : ins - columns % ins) - ones;
             if (r.i_tiles)
-                tile_table[to - 1][ti - 1][0](p, r);
+                tile_table[to - 1][ti - 1][0](p, &r);
             r.i0 += r.i_tiles * ti;
             r.i_tiles = 1;
             if (ones)
-                tile_table[to - 1][ti - 1][1](p, r);
+                tile_table[to - 1][ti - 1][1](p, &r);
         }
         r.o0 += r.o_tiles * to;
     }
