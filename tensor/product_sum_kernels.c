@@ -197,6 +197,12 @@ static void transpose(const void *from, size_t x_stride, size_t in, size_t lanes
     for (size_t l = 0; l < lanes; l += LANES)
         for (size_t i0 = 0; i0 < in_end; i0 += LANES) {
             vec v[LANES];
+            /* Rows are far apart, so the processor does not guess that the next ones are needed. */
+            const size_t next = i0 + LANES < in_end ? i0 + LANES : 0;
+            const real *ahead = x + next * x_stride + l + (next ? 0 : LANES);
+            HS_UNROLL
+            for (int i = 0; i < LANES; i++)
+                __builtin_prefetch(ahead + (size_t)i * x_stride);
             HS_UNROLL
             for (int i = 0; i < LANES; i++)
                 v[i] =
