@@ -105,15 +105,22 @@ HS_INLINE void normal_pair(vec u[2])
     u[1] = radius * sine;
 }
 
-/* The first `wanted` of four columns; the others are not made into normals. */
-HS_INLINE void draw_block(hs_distribution d, const source *at, vbits row, vbits block,
-                          size_t wanted, vec u[4])
+/* Several vectors of rows and blocks, each with four columns. First all uniforms, then what is made of them: calls of
+ * the logarithm in between would move all keys out of registers and back. */
+enum { TOGETHER = 8 };
+
+typedef struct {
+    vbits row[TOGETHER], block[TOGETHER];
+    vec u[TOGETHER][4];
+} drawn;
+
+static void draw(hs_distribution d, const source *at, int n, drawn *w)
 {
-    uniform_block(at, row, block, u);
-    if (d == HS_NORMAL) {
-        normal_pair(u);
-        if (wanted > 2)
-            normal_pair(u + 2);
+    for (int v = 0; v < n; v++)
+        uniform_block(at, w->row[v], w->block[v], w->u[v]);
+    for (int v = 0; d == HS_NORMAL && v < n; v++) {
+        normal_pair(w->u[v]);
+        normal_pair(w->u[v] + 2);
     }
 }
 
@@ -137,26 +144,29 @@ HS_INLINE void fill_line(real *line, size_t from, vec u)
 static void last_lanes(hs_distribution d, const source *from, uint32_t row0, uint32_t block0,
                        size_t lane0, size_t lanes, size_t columns, real *y, size_t stride)
 {
-    const size_t blocks = (columns + 3) / 4, together = LANES / lanes;
+    const size_t blocks = (columns + 3) / 4, shared = LANES / lanes;
     vbits row = { 0 }, offset = { 0 };
-    real drawn[4][LANES] = { { 0 } };
-    for (size_t i = 0; i < together * lanes; i++) {
+    for (size_t i = 0; i < shared * lanes; i++) {
         row[i] = (real_ubits)(row0 + (uint32_t)(lane0 + i % lanes));
         offset[i] = (real_ubits)(i / lanes);
     }
-    for (size_t first = 0; first < blocks; first += together) {
-        vec u[4];
-        draw_block(d, from, row, offset + (real_ubits)(block0 + (uint32_t)first), 4, u);
-        for (int i = 0; i < 4; i++)
-            v_storeu(drawn[i], u[i]);
-        for (size_t b = 0; b < together; b++)
+    for (size_t first = 0; first < blocks; first += TOGETHER * shared) {
+        drawn w;
+        int n = 0;
+        for (; n < TOGETHER && first + (size_t)n * shared < blocks; n++) {
+            w.row[n] = row;
+            w.block[n] = offset + (real_ubits)(block0 + (uint32_t)(first + (size_t)n * shared));
+        }
+        draw(d, from, n, &w);
+        for (size_t b = 0; b < (size_t)n * shared; b++)
             for (size_t i = 0; i < 4 && 4 * (first + b) + i < columns; i++) {
+                const real *const u = (const real *)&w.u[b / shared][i] + b % shared * lanes;
                 real *const at = y + (4 * (first + b) + i) * stride + lane0;
-                const vec filling = v_set1(drawn[i][b * lanes]);
+                const vec filling = v_set1(u[0]);
                 v_store(at, filling);
                 fill_line(at - lane0, lane0 + LANES, filling);
                 for (size_t lane = 1; lane < lanes; lane++)
-                    at[lane] = drawn[i][b * lanes + lane];
+                    at[lane] = u[lane];
             }
     }
 }
@@ -168,18 +178,30 @@ static void lanes_kernel(hs_distribution d, const hs_philox_address *at, uint32_
     const source from = source_at(at);
     const size_t last = lanes % LANES, apart = last && last <= LANES / 2 ? last : 0;
     lanes -= apart;
-    for (size_t column = 0; column < columns; column += 4) {
-        const vbits block = (vbits){ 0 } + (real_ubits)(at->block + (uint32_t)(column / 4));
-        const size_t wanted = columns - column < 4 ? columns - column : 4;
-        real *const to = y + column * stride;
-        for (size_t lane = 0; lane < lanes; lane += LANES) {
-            const vbits row = lane_index() + (real_ubits)(row0 + (uint32_t)lane);
-            vec u[4];
-            draw_block(d, &from, row, block, wanted, u);
-            for (size_t i = 0; i < wanted; i++) {
-                v_store(to + i * stride + lane, u[i]);
-                if (!apart && lane + LANES >= lanes)
-                    fill_line(to + i * stride, lane + LANES, u[i]);
+    size_t column = 0, lane = 0; /* of the next vector */
+    while (column < columns && lanes) {
+        drawn w;
+        size_t column_of[TOGETHER], lane_of[TOGETHER];
+        int n = 0;
+        for (; n < TOGETHER && column < columns; n++) {
+            column_of[n] = column;
+            lane_of[n] = lane;
+            w.row[n] = lane_index() + (real_ubits)(row0 + (uint32_t)lane);
+            w.block[n] = (vbits){ 0 } + (real_ubits)(at->block + (uint32_t)(column / 4));
+            lane += LANES;
+            if (lane >= lanes) {
+                lane = 0;
+                column += 4;
+            }
+        }
+        draw(d, &from, n, &w);
+        for (int v = 0; v < n; v++) {
+            const size_t left = columns - column_of[v], after = lane_of[v] + LANES;
+            real *to = y + column_of[v] * stride;
+            for (size_t i = 0; i < (left < 4 ? left : 4); i++, to += stride) {
+                v_store(to + lane_of[v], w.u[v][i]);
+                if (!apart && after >= lanes)
+                    fill_line(to, after, w.u[v][i]);
             }
         }
     }
@@ -207,21 +229,23 @@ static void rows_kernel(hs_distribution d, const hs_philox_address *at, uint32_t
     const size_t blocks = (columns + 3) / 4;
     position next = { 0, 0 };
     while (columns && next.row < rows) {
+        drawn w;
         position copied = next;
-        vbits row = { 0 }, block = { 0 };
-        int used = 0;
-        for (; used < LANES && next.row < rows; used++) {
-            row[used] = (real_ubits)(row0 + (uint32_t)next.row);
-            block[used] = (real_ubits)(at->block + (uint32_t)next.block);
-            next = next_position(next, blocks);
+        int n = 0, used = 0; /* vectors, and lanes of all of them */
+        for (; n < TOGETHER && next.row < rows; n++) {
+            w.row[n] = w.block[n] = (vbits){ 0 };
+            for (int lane = 0; lane < LANES && next.row < rows; lane++, used++) {
+                w.row[n][lane] = (real_ubits)(row0 + (uint32_t)next.row);
+                w.block[n][lane] = (real_ubits)(at->block + (uint32_t)next.block);
+                next = next_position(next, blocks);
+            }
         }
-        vec u[4];
-        draw_block(d, &from, row, block, columns, u);
+        draw(d, &from, n, &w);
         for (int lane = 0; lane < used; lane++) {
             real *const to = y + copied.row * columns + 4 * copied.block;
             const size_t left = columns - 4 * copied.block;
             for (size_t i = 0; i < (left < 4 ? left : 4); i++)
-                to[i] = u[i][lane];
+                to[i] = w.u[lane / LANES][i][lane % LANES];
             copied = next_position(copied, blocks);
         }
     }
