@@ -114,15 +114,50 @@ HS_INLINE vec softplus_total(size_t count, size_t stride, const real *x)
            v_log1p(times_minus_1(even.product_minus_1, odd.product_minus_1));
 }
 
+/* The same from s = sigmoid(x), which spares the exponential: 1 + e = 1 / (1 - m), where m is the smaller of s and 1 - s.
+ * The product of all 1 - m is kept twice, since as what it exceeds 1 by it is accurate near 1 alone, and near 0, where
+ * it may come to 2^-64, as it is alone. */
+typedef struct {
+    vec above, product_minus_1, product;
+} sigmoid_sum;
+
+HS_INLINE void sigmoid_take(sigmoid_sum *sum, vec x, vec s)
+{
+    const vec m = v_min(s, 1 - s);
+    sum->above += v_max(V_CONST(0), x);
+    sum->product_minus_1 = times_minus_1(sum->product_minus_1, -m);
+    sum->product *= 1 - m;
+}
+
+HS_INLINE vec sigmoid_total(size_t count, size_t stride, const real *x, const real *s)
+{
+    sigmoid_sum even = { { 0 }, { 0 }, V_CONST(1) }, odd = even;
+    size_t k = 0;
+    for (; k + 2 <= count; k += 2) {
+        sigmoid_take(&even, v_loadu(x + k * stride), v_loadu(s + k * stride));
+        sigmoid_take(&odd, v_loadu(x + (k + 1) * stride), v_loadu(s + (k + 1) * stride));
+    }
+    if (k < count)
+        sigmoid_take(&even, v_loadu(x + k * stride), v_loadu(s + k * stride));
+    const vec product = even.product * odd.product;
+    const vec minus_1 = times_minus_1(even.product_minus_1, odd.product_minus_1);
+    const vec half = V_CONST(-0.5);
+    return (even.above + odd.above) -
+           v_select(product < -half, v_log(product), v_log1p(v_max(half, minus_1)));
+}
+
 static void add_softplus(size_t n, size_t rows, size_t stride, void *sum_, void *error_,
-                         const void *v_)
+                         const void *v_, const void *sigmoid)
 {
     real *const sum = sum_, *const error = error_;
     for (size_t r = 0; r < rows; r += MOST_FACTORS) {
         const size_t some = rows - r < MOST_FACTORS ? rows - r : MOST_FACTORS;
         const real *const v = (const real *)v_ + r * stride;
+        const real *const s = sigmoid ? (const real *)sigmoid + r * stride : NULL;
         for (size_t i = 0; i < n; i += LANES)
-            add_one(sum + i, error + i, softplus_total(some, stride, v + i));
+            add_one(sum + i, error + i,
+                    s ? sigmoid_total(some, stride, v + i, s + i)
+                      : softplus_total(some, stride, v + i));
     }
 }
 

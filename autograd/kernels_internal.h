@@ -19,9 +19,9 @@ typedef struct {
     /* sum[i] += v[i] of each of `rows` rows of n numbers, with the rounding errors carried along in
      * error[i]; n a multiple of lanes. */
     void (*add_compensated)(size_t n, size_t rows, void *sum, void *error, const void *v);
-    /* Likewise of softplus(v[i]), of rows at distances of `stride`. */
+    /* Likewise of softplus(v[i]), of rows at distances of `stride`; faster with the sigmoid of v, which may be NULL. */
     void (*add_softplus)(size_t n, size_t rows, size_t stride, void *sum, void *error,
-                         const void *v);
+                         const void *v, const void *sigmoid);
     /* out[i] = (add ? out[i] : 0) + sum over r < rows of a[r * n + i] b[r * n + i], n a multiple of lanes; or of
      * a[r * n + i] b[r * stride] if b has one number for each row. */
     void (*sum_products)(size_t n, size_t rows, void *out, const void *a, const void *b,

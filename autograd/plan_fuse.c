@@ -166,6 +166,52 @@ static bool is_summed_softplus(const hs_plan *plan, int32_t id)
     return false;
 }
 
+/* Whether a product has this value, or a view of it, as a factor. */
+static bool is_factor(const hs_plan *plan, int32_t id)
+{
+    for (int32_t user = id + 1; user < plan->nodes; user++) {
+        const plan_node *node = &plan->node[user];
+        for (int i = 0; i < node->inputs && !is_unused(node); i++)
+            if (node->input[i] == id &&
+                (node->op == OP_matmul || (is_view(plan, node) && is_factor(plan, user))))
+                return true;
+    }
+    return false;
+}
+
+/* The sigmoid of what a softplus is taken of, if it is stored for a product; or -1. */
+static int32_t stored_sigmoid(const hs_plan *plan, int32_t softplus)
+{
+    for (int32_t id = 0; id < softplus; id++) {
+        const plan_node *node = &plan->node[id];
+        if (!is_unused(node) && node->op == OP_sigmoid &&
+            node->input[0] == plan->node[softplus].input[0] && is_factor(plan, id))
+            return id;
+    }
+    return -1;
+}
+
+/* Gives a softplus that is only summed the sigmoid as a second input: the sum's kernel needs no exponentials then. */
+static bool link_sigmoids(hs_plan *plan)
+{
+    for (int32_t id = 0; id < plan->nodes; id++) {
+        plan_node *node = &plan->node[id];
+        const int32_t sigmoid =
+            !is_unused(node) && is_summed_softplus(plan, id) ? stored_sigmoid(plan, id) : -1;
+        if (sigmoid < 0)
+            continue;
+        int32_t *input = hs_arena_alloc(&plan->arena, 2 * sizeof *input);
+        if (!input)
+            return plan_no_memory(plan);
+        input[0] = node->input[0];
+        input[1] = sigmoid;
+        node->input = input;
+        node->inputs = 2;
+        plan->node[sigmoid].uses++;
+    }
+    return true;
+}
+
 static void fuse_products(hs_plan *plan, product_tail *tail)
 {
     for (int32_t id = 0; id < plan->nodes; id++) {
@@ -344,6 +390,7 @@ bool plan_fuse(hs_plan *plan)
         plan->tail[id] = (product_tail){ -1, -1, -1, HS_ACT_NONE, -1 };
     count_uses(plan);
     mark_simple(plan);
+    const bool ok = plan->trace || link_sigmoids(plan);
     if (!plan->trace)
         fuse_products(plan, plan->tail);
     merge_sums(plan);
@@ -352,5 +399,5 @@ bool plan_fuse(hs_plan *plan)
         fuse_elementwise(plan, user);
     }
     hs_free(user);
-    return true;
+    return ok;
 }

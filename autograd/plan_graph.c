@@ -198,6 +198,10 @@ static int32_t add_node(hs_plan *plan, node_table *table, int32_t tape_id, const
     /* A traced plan keeps every node apart, so that the first bad one can be named. */
     if (plan->trace && node.op != OP_count)
         return stretch_inputs(plan, table, &node) ? graph_find(plan, table, &node) : -1;
+    /* A sum of softplus may be taken from the sigmoid, if a gradient needs that too: then it comes first. */
+    if (node.op == OP_softplus && graph_make(plan, table, OP_sigmoid, node.input[0], -1,
+                                             node.extent, &node.shape, tape_id) < 0)
+        return -1;
     return graph_add(plan, table, &node);
 }
 

@@ -134,7 +134,8 @@ typedef struct {
     bool inner_summed;
     bool lane_sum;                /* nothing but a sum over lanes, which has a kernel of its own */
     bool product_sum;             /* nothing but a sum over features of products of two values: likewise */
-    bool sum_softplus;            /* what is summed is softplus of the result */
+    bool sum_softplus;            /* what is summed is softplus of the result, */
+    int sigmoid;                  /* of which this operand is the sigmoid, or -1 */
     bool inner_starts;            /* sums the lanes of each start point apart */
     size_t tile; /* rows of a tile; 1: none; more than fit into a block if a value is summed in place */
     size_t out_stride[LOOP_DIMS]; /* kept dimensions */

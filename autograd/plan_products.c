@@ -176,10 +176,10 @@ static void run_lane_product(const plan_step *step, run_state *state)
 
 static void run_shared_product(const plan_step *step, run_state *state)
 {
-    hs_product_shared_run(state->plan->dtype, step->m, step->n, step->k, resolve(state, step->in[0]),
-                          step->transpose[0], resolve(state, step->in[1]), step->transpose[1],
-                          resolve(state, step->out),
-                          adds(step, state));
+    hs_product_shared_run(state->plan->dtype, step->m, step->n, step->k,
+                          resolve(state, step->in[0]), step->transpose[0],
+                          resolve(state, step->in[1]), step->transpose[1],
+                          resolve(state, step->out), adds(step, state));
 }
 
 /* The product summed over the batch: a weight gradient. */

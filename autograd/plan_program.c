@@ -214,6 +214,18 @@ static bool sums_softplus(const hs_plan *plan, program *p, const maker *m,
     return p->tile > 1;
 }
 
+/* The operand that holds the sigmoid of what is summed, if both are summed where they are; or -1. */
+static int sigmoid_of(const hs_plan *plan, const program *p, const maker *m,
+                      const program_operand *operand, int result)
+{
+    const int k = -1 - m->step[result].source[1];
+    return p->tile > 1 && m->steps == 1 && plan->node[m->step_node[result]].inputs == 2 && k >= 0 &&
+                   operand[k].mode == OPERAND_VECTOR && row_stride(p, &operand[k]) == p->inner &&
+                   !p->inner_summed && row_stride(p, operand) == p->inner
+               ? k
+               : -1;
+}
+
 /* Copies what was collected into the plan. */
 static program *keep_program(maker *m, const plan_node *root, int result)
 {
@@ -254,8 +266,11 @@ static program *keep_program(maker *m, const plan_node *root, int result)
     }
     set_tile(plan, p, operand, m->operands);
     p->sum_softplus = sums_softplus(plan, p, m, operand, result);
-    if (p->sum_softplus)
+    p->sigmoid = -1;
+    if (p->sum_softplus) {
+        p->sigmoid = sigmoid_of(plan, p, m, operand, result);
         result = m->step[--m->steps].source[0];
+    }
     /* A sum needs its value in a vector. */
     if (result < 0 && operand[-1 - result].mode != OPERAND_VECTOR) {
         m->step[m->steps] = (program_step){ .op = OP_copy, .source = { result, 0, 0 } };

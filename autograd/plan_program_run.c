@@ -199,7 +199,8 @@ static void run_kept(runner *r, const size_t *kept, size_t rows, char *out, bool
             const char *result = p->tile > 1 ? run_tile(r, tile, NULL) + first * element
                                              : run_block(r, first, n, NULL);
             if (p->sum_softplus)
-                batch->add_softplus(padded, tile, p->inner, r->sum, r->error, result);
+                batch->add_softplus(padded, tile, p->inner, r->sum, r->error, result,
+                                    p->sigmoid < 0 ? NULL : r->now[p->sigmoid] + first * element);
             else
                 batch->add_compensated(padded, tile, r->sum, r->error, result);
         } while (next_index(p, 1, tile, summed));
