@@ -454,6 +454,29 @@ START_TEST(buffers_are_reused)
 }
 END_TEST
 
+/* Or else a thread waits for the one with the larger shard. */
+START_TEST(shards_are_even)
+{
+    const hs_dtype dtype = _i ? HS_F64 : HS_F32;
+    hs_tape *tape = hs_tape_new(dtype);
+    hs_var x = hs_normal(tape, HS_ROW, hs_dims(3), 0), sum = hs_sum_rows(hs_tanh(x));
+    size_t several = 0;
+    for (size_t starts = 1; starts <= 24; starts++)
+        for (size_t rows = 2; rows <= 400; rows += 7) {
+            hs_plan *plan = make_plan(
+                &sum, 1, (hs_plan_options){ .starts = starts, .rows_per_start = rows });
+            const hs_plan_facts facts = hs_plan_describe(plan);
+            ck_assert_msg(facts.shard_starts == (starts + facts.shards - 1) / facts.shards,
+                          "%zu starts of %zu rows: %zu shards of %zu starts", starts, rows,
+                          facts.shards, facts.shard_starts);
+            several += facts.shards > 1;
+            hs_plan_free(plan);
+        }
+    ck_assert_uint_gt(several, 0);
+    hs_tape_free(tape);
+}
+END_TEST
+
 START_TEST(sums_over_the_batch_are_merged)
 {
     hs_tape *tape = hs_tape_new(HS_F64);
@@ -499,6 +522,7 @@ static Suite *plan_suite(void)
     tcase_add_test(tests, constants_are_folded);
     tcase_add_test(tests, work_of_a_start_is_done_once_per_start);
     tcase_add_test(tests, buffers_are_reused);
+    tcase_add_loop_test(tests, shards_are_even, 0, 2);
     tcase_add_test(tests, sums_over_the_batch_are_merged);
     suite_add_tcase(suite, tests);
     return suite;
