@@ -111,7 +111,7 @@ enum { TOGETHER = 8 };
 
 typedef struct {
     vbits row[TOGETHER], block[TOGETHER];
-    vec u[TOGETHER][4];
+    vec u[TOGETHER + 1][4]; /* and a vector, so that one can be loaded from any number on */
 } drawn;
 
 static void draw(hs_distribution d, const source *at, int n, drawn *w)
@@ -122,6 +122,7 @@ static void draw(hs_distribution d, const source *at, int n, drawn *w)
         normal_pair(w->u[v]);
         normal_pair(w->u[v] + 2);
     }
+    w->u[n][0] = w->u[0][0];
 }
 
 HS_INLINE vbits lane_index(void)
@@ -160,13 +161,11 @@ static void last_lanes(hs_distribution d, const source *from, uint32_t row0, uin
         draw(d, from, n, &w);
         for (size_t b = 0; b < (size_t)n * shared; b++)
             for (size_t i = 0; i < 4 && 4 * (first + b) + i < columns; i++) {
-                const real *const u = (const real *)&w.u[b / shared][i] + b % shared * lanes;
-                real *const at = y + (4 * (first + b) + i) * stride + lane0;
-                const vec filling = v_set1(u[0]);
-                v_store(at, filling);
-                fill_line(at - lane0, lane0 + LANES, filling);
-                for (size_t lane = 1; lane < lanes; lane++)
-                    at[lane] = u[lane];
+                /* its lanes, and as padding those that follow */
+                const vec u = v_loadu((const real *)&w.u[b / shared][i] + b % shared * lanes);
+                real *const line = y + (4 * (first + b) + i) * stride;
+                v_store(line + lane0, u);
+                fill_line(line, lane0 + LANES, u);
             }
     }
 }
