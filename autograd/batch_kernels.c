@@ -30,26 +30,39 @@ static void add_compensated(size_t n, size_t rows, void *sum_, void *error_, con
     }
 }
 
+/* What the second factor is: a vector for each row, a number for each, or the first factor again. */
+typedef enum { BY_VECTOR, BY_NUMBER, BY_ITSELF } factor_kind;
+
+HS_INLINE vec product_at(factor_kind by, const real *a, const real *b, size_t n, size_t stride,
+                         size_t row, size_t lane)
+{
+    const vec left = v_loadu(a + row * n + lane);
+    return left * (by == BY_ITSELF   ? left
+                   : by == BY_NUMBER ? v_set1(b[row * stride])
+                                     : v_loadu(b + row * n + lane));
+}
+
 /* Sums of `rows` products, for `width` vectors side by side: sums and errors stay in registers. The rows between two
  * compensated additions are added in two chains, so that the additions overlap. */
-HS_INLINE void sum_some_products(size_t width, size_t n, size_t rows, real *out, const real *a,
-                                 const real *b, bool b_of_rows, size_t stride, bool add_to)
+HS_INLINE void sum_some_products(size_t width, factor_kind by, size_t n, size_t rows, real *out,
+                                 const real *a, const real *b, size_t stride, bool add_to)
 {
     enum { TOGETHER = 32 };
-    vec sum[4] = { { 0 } }, error[4] = { { 0 } };
+    vec sum[4], error[4];
+    for (size_t k = 0; k < width; k++)
+        sum[k] = error[k] = (vec){ 0 };
     for (size_t first = 0; first < rows; first += TOGETHER) {
         const size_t end = first + TOGETHER < rows ? first + TOGETHER : rows;
-        vec some[2][4] = { { { 0 } } };
+        vec some[2][4];
+        for (size_t k = 0; k < width; k++)
+            some[0][k] = some[1][k] = (vec){ 0 };
         size_t r = first;
         for (; r + 2 <= end; r += 2)
             for (size_t odd = 0; odd < 2; odd++)
                 for (size_t k = 0; k < width; k++)
-                    some[odd][k] += v_loadu(a + (r + odd) * n + k * LANES) *
-                                    (b_of_rows ? v_set1(b[(r + odd) * stride])
-                                               : v_loadu(b + (r + odd) * n + k * LANES));
+                    some[odd][k] += product_at(by, a, b, n, stride, r + odd, k * LANES);
         for (size_t k = 0; r < end && k < width; k++)
-            some[0][k] += v_loadu(a + r * n + k * LANES) *
-                          (b_of_rows ? v_set1(b[r * stride]) : v_loadu(b + r * n + k * LANES));
+            some[0][k] += product_at(by, a, b, n, stride, r, k * LANES);
         for (size_t k = 0; k < width; k++) {
             const vec y = some[0][k] + some[1][k] - error[k], t = sum[k] + y, e = (t - sum[k]) - y;
             error[k] = v_keep(e - e == 0, e); /* as in add_one */
@@ -60,20 +73,27 @@ HS_INLINE void sum_some_products(size_t width, size_t n, size_t rows, real *out,
         v_storeu(out + k * LANES, add_to ? v_loadu(out + k * LANES) + sum[k] : sum[k]);
 }
 
-static void sum_products(size_t n, size_t rows, void *out_, const void *a_, const void *b_,
-                         bool b_of_rows, size_t stride, bool add_to)
+HS_INLINE void sum_products_by(factor_kind by, size_t n, size_t rows, real *out, const real *a,
+                               const real *b, size_t stride, bool add_to)
 {
-    real *const out = out_;
-    const real *const a = a_, *const b = b_;
     size_t i = 0;
     for (; i + 4 * LANES <= n; i += 4 * LANES)
-        if (b_of_rows)
-            sum_some_products(4, n, rows, out + i, a + i, b, true, stride, add_to);
-        else
-            sum_some_products(4, n, rows, out + i, a + i, b + i, false, stride, add_to);
-    for (; i < n; i += LANES)
-        sum_some_products(1, n, rows, out + i, a + i, b_of_rows ? b : b + i, b_of_rows, stride,
+        sum_some_products(4, by, n, rows, out + i, a + i, by == BY_NUMBER ? b : b + i, stride,
                           add_to);
+    for (; i < n; i += LANES)
+        sum_some_products(1, by, n, rows, out + i, a + i, by == BY_NUMBER ? b : b + i, stride,
+                          add_to);
+}
+
+static void sum_products(size_t n, size_t rows, void *out, const void *a, const void *b,
+                         bool b_of_rows, size_t stride, bool add_to)
+{
+    if (b_of_rows)
+        sum_products_by(BY_NUMBER, n, rows, out, a, b, stride, add_to);
+    else if (a == b)
+        sum_products_by(BY_ITSELF, n, rows, out, a, b, stride, add_to);
+    else
+        sum_products_by(BY_VECTOR, n, rows, out, a, b, stride, add_to);
 }
 
 /* softplus(x) = max(x, 0) + log(1 + e), e = exp(-|x|). A sum of several takes one logarithm, that
