@@ -43,7 +43,7 @@ void measure_first(const settings *set)
             time_process((const char *[]){ set->self, "--dump", c->name, "ab-initio", "f32",
                                            set->folder, NULL },
                          &unused, &dumped);
-        const int rounds = c->rows ? 1 : set->rounds;
+        const int rounds = set->rounds;
         for (int r = 0; r < rounds; r++) {
             const char *own[] = { set->self, "--first", c->name, NULL };
             time_process(own, &seconds[0][r], &megabytes[0][r]);

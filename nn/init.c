@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include <hastings/tensor/random.h>
+#include <hastings/tensor/threads.h>
 
 static hs_init init_of(hs_init_kind kind, double number)
 {
@@ -77,18 +78,38 @@ void numbers_from_doubles(hs_dtype dtype, const double *from, size_t n, void *to
  * rounded, so that both number types start from the same point. */
 enum { DRAW_COLUMNS = 1024, DRAW_STREAM = 32767 };
 
-static void fill_drawn(hs_dtype dtype, hs_distribution distribution, double scale, size_t count,
-                       uint64_t seed, uint64_t hash, void *out)
+/* What a parameter is filled with. A part is so many rows: worth a thread of its own. */
+enum { PART_ROWS = 256 };
+
+typedef struct {
+    hs_dtype dtype;
+    hs_distribution distribution;
+    double scale;
+    size_t count;
+    hs_address address;
+    void *out;
+} drawing;
+
+static void fill_part(int part, void *context)
 {
+    const drawing *d = context;
+    const size_t begin = (size_t)part * PART_ROWS * DRAW_COLUMNS, left = d->count - begin;
+    const size_t end = begin + (left < PART_ROWS * DRAW_COLUMNS ? left : PART_ROWS * DRAW_COLUMNS);
     double draw[DRAW_COLUMNS];
-    const hs_address address = { .seed = seed, .stream = DRAW_STREAM, .step = hash >> 16 };
-    for (size_t first = 0; first < count; first += DRAW_COLUMNS) {
-        const size_t n = count - first < DRAW_COLUMNS ? count - first : DRAW_COLUMNS;
-        hs_random_rows(HS_F64, distribution, address, (uint32_t)(first / DRAW_COLUMNS), 1, n, draw);
+    for (size_t first = begin; first < end; first += DRAW_COLUMNS) {
+        const size_t n = end - first < DRAW_COLUMNS ? end - first : DRAW_COLUMNS;
+        hs_random_rows(HS_F64, d->distribution, d->address, (uint32_t)(first / DRAW_COLUMNS), 1, n,
+                       draw);
         for (size_t i = 0; i < n; i++)
-            draw[i] = scale * (distribution == HS_UNIFORM ? 2 * draw[i] - 1 : draw[i]);
-        numbers_from_doubles(dtype, draw, n, (char *)out + first * hs_dtype_size(dtype));
+            draw[i] = d->scale * (d->distribution == HS_UNIFORM ? 2 * draw[i] - 1 : draw[i]);
+        numbers_from_doubles(d->dtype, draw, n, (char *)d->out + first * hs_dtype_size(d->dtype));
     }
+}
+
+static void fill_drawn(drawing *d)
+{
+    const size_t parts = (d->count + PART_ROWS * DRAW_COLUMNS - 1) / (PART_ROWS * DRAW_COLUMNS);
+    hs_parallel_for(hs_threads_default(), (int)parts, fill_part, d);
 }
 
 hs_status init_fill(const hs_init *init, hs_dtype dtype, const hs_shape *shape, uint64_t seed,
@@ -131,6 +152,11 @@ hs_status init_fill(const hs_init *init, hs_dtype dtype, const hs_shape *shape, 
     }
     if (!isfinite(scale * factor) || scale < 0)
         return HS_EINVAL;
-    fill_drawn(dtype, distribution, scale * factor, count, seed, hash, out);
+    fill_drawn(&(drawing){ .dtype = dtype,
+                           .distribution = distribution,
+                           .scale = scale * factor,
+                           .count = count,
+                           .address = { .seed = seed, .stream = DRAW_STREAM, .step = hash >> 16 },
+                           .out = out });
     return HS_OK;
 }
