@@ -227,7 +227,8 @@ hs_proposal *hs_multi_scheme(hs_session *s, const hs_multi_scheme_options *optio
                            .width = width,
                            .depth = depth,
                            .activation = o->activation,
-                           .init = o->init };
+                           .init = quiet ? hs_init_zero()
+                                         : o->init }; /* set_scheme() sets all of them */
     net.name = "mu_l";
     m->mu_l = hs_mlp_new(ps, &net);
     net.name = "sigma_l";

@@ -126,7 +126,7 @@ hs_status init_fill(const hs_init *init, hs_dtype dtype, const hs_shape *shape, 
     case HS_INIT_VALUES:
         if (init->kind == HS_INIT_VALUES && !init->values)
             return HS_EINVAL;
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < count && (init->values || init->number != 0); i++) {
             const double value = factor * (init->values ? init->values[i] : init->number);
             numbers_from_doubles(dtype, &value, 1, (char *)out + i * hs_dtype_size(dtype));
         }

@@ -30,7 +30,7 @@ struct hs_params {
         *factors; /* [count]: gradients that are factors, and the others NULL; or no list */
 };
 
-/* Writes the initial numbers of a parameter; HS_EINVAL if the initialiser makes no sense. */
+/* Writes the initial numbers of a parameter to where zeros are; HS_EINVAL if the initialiser makes no sense. */
 hs_status init_fill(const hs_init *init, hs_dtype dtype, const hs_shape *shape, uint64_t seed,
                     uint64_t hash, void *out);
 
