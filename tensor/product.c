@@ -42,6 +42,29 @@ hs_product_method hs_product_choose(hs_dtype dtype, size_t out, size_t in, size_
     return HS_PRODUCT_OWN;
 }
 
+static double pieces(size_t n, size_t size)
+{
+    return (double)((n + size - 1) / size);
+}
+
+/* Sums over lanes by dot products, in cycles: multiply-adds, and folding the vectors of every tile. */
+static double cost_of_dots(size_t out, size_t in, size_t lanes, size_t vector)
+{
+    const bool wide = hs_cpu_isa() == HS_ISA_AVX512;    /* the tiles of product_sum_kernels.c */
+    const double sums = (double)out * (double)(in + 1); /* the last column is that of ones */
+    return sums * (pieces(lanes, vector) + 2) +
+           30 * pieces(out, wide ? 6 : 4) * pieces(in + 1, wide ? 4 : 2);
+}
+
+/* With x transposed: the same, but that inputs fill vectors instead of lanes; transposing x, adding up padded rows,
+ * the sums of dy apart, and calling all that. */
+static double cost_of_transposing(size_t out, size_t in, size_t lanes, size_t vector)
+{
+    const double across = pieces(in, vector);
+    return (double)out * across * (double)lanes + 100 * across * pieces(lanes, vector) +
+           8 * (double)out * across + cost_of_dots(out, 0, lanes, vector) + 150;
+}
+
 hs_product_method hs_product_sum_choose(hs_dtype dtype, size_t out, size_t in, size_t lanes)
 {
     const double sums = (double)out * (double)in;
@@ -49,13 +72,12 @@ hs_product_method hs_product_sum_choose(hs_dtype dtype, size_t out, size_t in, s
         return HS_PRODUCT_OWN;
     if (sums >= sums_for_blas && is_blas_fast())
         return HS_PRODUCT_BLAS;
-    /* Dot products fold a vector for every sum: with few vectors of lanes to a sum, it pays to
-     * transpose x and use the tiles, the more so the more outputs share the transposed x. */
+    /* Dot products fold a vector for every sum: with few vectors of lanes to a sum, it pays to transpose x and use the
+     * tiles, the more so the more outputs share the transposed x. */
     const size_t vector = ((size_t)16 << hs_cpu_isa()) / hs_dtype_size(dtype);
-    const size_t vectors = (lanes + vector - 1) / vector;
-    if (out >= 20 && in >= 20 && vectors <= (sums >= 100 * 100 ? 20 : 10))
-        return HS_PRODUCT_OWN_TRANSPOSED;
-    return HS_PRODUCT_OWN;
+    return cost_of_transposing(out, in, lanes, vector) < cost_of_dots(out, in, lanes, vector)
+               ? HS_PRODUCT_OWN_TRANSPOSED
+               : HS_PRODUCT_OWN;
 }
 
 /* ---- Parts ---- */
