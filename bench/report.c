@@ -9,6 +9,7 @@
 
 #include <hastings/cli/plot.h>
 
+#include "aims.h"
 #include "rows.h"
 #include "tables.h"
 
@@ -187,6 +188,7 @@ bool report_write(const char *json, const char *notes, const char *markdown, con
             "rows below that have one of them.\n\n",
             picture ? picture + 1 : svg);
     bool ok = write_summary(out, steps, sampling, threads);
+    write_aims(out, all, threads);
     fprintf(out,
             "\n## What is compared\n\n"
             "A step is all of it: start points, noise, loss, gradient, Adam. Peers are the fastest "

@@ -32,8 +32,7 @@ double rate_of(const json_t *row, const char *who, int threads)
     return of_threads(row, "per_second", who, threads);
 }
 
-/* The time that something takes, be it steps or transitions. */
-static double time_of(const json_t *row, const char *who, int threads)
+double time_of(const json_t *row, const char *who, int threads)
 {
     const double rate = rate_of(row, who, threads);
     return isnan(rate) ? seconds_of(row, who, threads) : 1 / rate;

@@ -17,6 +17,9 @@ double of_threads(const json_t *row, const char *object, const char *who, int th
 double seconds_of(const json_t *row, const char *who, int threads);
 double rate_of(const json_t *row, const char *who, int threads);
 
+/* The time that something takes, be it steps or transitions. */
+double time_of(const json_t *row, const char *who, int threads);
+
 /* How many times as fast we are as the faster peer, in such a row. */
 double times_faster(const json_t *row, int threads);
 

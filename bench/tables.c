@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "limits.h"
 #include "measure.h"
 #include "rows.h"
 
-/* Three digits, or a dash for NaN; | after it. */
-static void cell(FILE *out, double x, const char *unit)
+void cell(FILE *out, double x, const char *unit)
 {
     if (!isfinite(x))
         fprintf(out, " - |");
@@ -89,36 +89,6 @@ bool write_summary(FILE *out, const json_t *steps, const json_t *sampling, int a
 
 /* ---- Each of them --------------------------------------------------------------------------- */
 
-/* What the machine reached at most in a list: it is measured beside every case, and what else the machine does makes it
- * less in some of them. By type where rows have one. */
-static double most_of(const json_t *list, const char *type, const char *object, int threads)
-{
-    double most = (double)NAN;
-    size_t i;
-    json_t *row;
-    json_array_foreach(list, i, row) if (strcmp(text_of(row, "type"), type) == 0) most =
-        fmax(most, of_threads(row, object, "", threads));
-    return most;
-}
-
-/* Share of the machine's limit: multiply-adds of the products, or bytes where memory is the limit. */
-static double share_of_limit(const json_t *steps, const json_t *row, int threads)
-{
-    const char *type = text_of(row, "type");
-    const double own = seconds_of(row, "hastings", threads), flops = number_of(row, NULL, "flops");
-    if (isfinite(of_threads(row, "read_gbs", "", threads))) {
-        /* Each product with one row reads its weights, forward and for the gradient of its input: two thirds of the
-         * operations, two for each number of 4 bytes. Adam reads and writes parameters and two moments. */
-        const double reads = flops * 2 / 3 / 2 * 4,
-                     adam = 6 * 4 * number_of(row, NULL, "parameters");
-        return (reads / most_of(steps, type, "read_gbs", threads) +
-                adam / most_of(steps, type, "update_gbs", threads)) *
-               1e-9 / own;
-    }
-    return flops > 0 ? flops / own * 1e-9 / most_of(steps, type, "peak_gflops", threads)
-                     : (double)NAN;
-}
-
 void write_steps(FILE *out, const json_t *steps, int all)
 {
     const int counts[2] = { 1, all };
@@ -146,7 +116,7 @@ void write_steps(FILE *out, const json_t *steps, int all)
             cell(out, torch / own, "");
             cell(out, jax / own, "");
             cell(out, plain / own, "");
-            cell(out, 100 * share_of_limit(steps, row, threads), "%");
+            cell(out, 100 * share_of_steps(steps, row, threads), "%");
             fprintf(out, "\n");
         }
     }
@@ -176,10 +146,7 @@ void write_sampling(FILE *out, const json_t *list, int all)
         cell(out, jax, "");
         cell(out, own / torch, "");
         cell(out, own / jax, "");
-        const double least =
-            number_of(row, NULL, "flops") / most_of(list, "", "peak_gflops", threads) +
-            number_of(row, NULL, "exponentials") / most_of(list, "", "giga_exponentials", threads);
-        cell(out, 100 * least * 1e-9 * own, "%");
+        cell(out, 100 * share_of_sampling(list, row, threads), "%");
         fprintf(out, "\n");
     }
 }

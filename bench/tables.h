@@ -7,6 +7,9 @@
 
 #include <jansson.h>
 
+/* Three digits, or a dash for NaN; | after it. */
+void cell(FILE *out, double x, const char *unit);
+
 /* Where we are ahead of the peers, and where they are; false after a message without memory. */
 bool write_summary(FILE *out, const json_t *steps, const json_t *sampling, int all);
 

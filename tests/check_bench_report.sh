@@ -81,7 +81,45 @@ expect old <<'END'
 | sampling | 1 | 0 of 0 | - | - | - | none |
 END
 [ "$(grep -o '^!\[\|^## [A-Z][a-z]*' "$scratch/new.md" | head -4 | tr '\n' ' ')" = \
-    '![ ## Ahead ## What ## Gradient ' ] || complain "the summary is not after the chart"
+    '![ ## Ahead ## Aims ## What ' ] || complain "the summary is not after the chart"
+
+# Aims: at half of the limit, 10 times a peer would be 20 times; and two threads are worth least in the f64 row.
+cat >"$scratch/aims.json" <<'END'
+{"isa": "avx2", "threads": 2,
+ "steps": [
+  {"case": "cross8", "title": "Cross", "objective": "ab-initio", "type": "f32", "flops": 1e6, "shards": 2,
+   "seconds": {"hastings 1": 20e-6, "torch 1": 200e-6, "jax 1": 100e-6, "hastings 2": 10e-6, "torch 2": 250e-6},
+   "peak_gflops": {"1": 100, "2": 200}},
+  {"case": "cross8", "title": "Cross", "objective": "ab-initio", "type": "f64", "shards": 2,
+   "seconds": {"hastings 1": 30e-6, "hastings 2": 20e-6}},
+  {"case": "cross8", "title": "Cross", "objective": "gsm", "type": "f32", "shards": 1,
+   "seconds": {"hastings 1": 30e-6, "hastings 2": 40e-6}},
+  {"case": "rwm1000", "title": "Walk", "objective": "ab-initio", "type": "f32", "normals": 1000,
+   "seconds": {"hastings 1": 3e-6, "hastings 2": 2e-6}}],
+ "sampling": [
+  {"case": "german", "title": "German", "kind": "hmc", "chains": 100, "flops": 1e3, "exponentials": 10,
+   "per_second": {"hastings 1": 40e6, "torch 1": 10e6}, "peak_gflops": {"1": 100}, "giga_exponentials": {"1": 1}},
+  {"case": "german", "title": "German", "kind": "hmc", "chains": 1, "per_second": {"hastings 1": 9, "torch 1": 1}}],
+ "first": [{"case": "cross8", "seconds": {"hastings": 0.04}}, {"case": "mnist", "seconds": {"hastings": 3}}],
+ "scaling": [
+  {"what": "threads", "case": "cross8", "size": 2, "seconds": 10e-6},
+  {"what": "threads", "case": "cross8", "size": 8, "seconds": 20e-6}]}
+END
+page aims
+expect aims <<'END'
+| case | aim | 1 thread | 2 threads | at the limit, 1 thread | 2 threads |
+|---|---|---|---|---|---|
+| Cross | 25 times PyTorch | 10 | **25** | 20 | 50 |
+| Cross | 5 times JAX | **5** | - | 10 | - |
+| Cross | 30% of the limit | **50%** | **50%** | 100% | 100% |
+| Walk | 6 times PyTorch | - | - | - | - |
+| German, 100 chains, hmc | 3 times PyTorch | **4** | - | 5 | - |
+| German, 100 chains, hmc | 50% of the limit | **80%** | - | 100% | 100% |
+| Walk | 2 ns a normal, the rest of the step included | 3 | **2** | - | - |
+| all but MNIST, the slowest | 0.05 s from start to first step | - | **0.04** | - | - |
+| all of several shards, the worst | 1.8 times one thread | - | 1.5 | - | 2 |
+| cross, Heart, the worst | more threads than cores: 0.7 times the speed of 2 | - | 0.5 | - | 1 |
+END
 
 # Twice the couplings take 5 more, then 10 more, then 40 more microseconds; half of 12 rows was not measured.
 expect new <<'END'
