@@ -12,6 +12,7 @@
 #include <immintrin.h>
 #endif
 
+#include <hastings/tensor/memory.h>
 #include <hastings/tensor/cpu.h>
 
 double seconds_now(void)
@@ -25,6 +26,21 @@ static int compare(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
+}
+
+void *make_numbers(hs_dtype dtype, size_t n)
+{
+    void *block = hs_alloc((n + 64) * hs_dtype_size(dtype));
+    if (!block)
+        exit(1);
+    for (size_t i = 0; i < n + 64; i++) {
+        const double a = (double)(i * 7919 % 1013) / 506.5 - 1;
+        if (dtype == HS_F32)
+            ((float *)block)[i] = (float)a;
+        else
+            ((double *)block)[i] = a;
+    }
+    return block;
 }
 
 double median(double *samples, size_t n)

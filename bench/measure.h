@@ -13,6 +13,9 @@ double seconds_now(void);
 /* The median of n numbers, which are sorted by it. */
 double median(double *samples, size_t n);
 
+/* Numbers of size 1, so that sums neither overflow nor become denormal, and a few more; ends the program without memory. */
+void *make_numbers(hs_dtype dtype, size_t n);
+
 /* One measurement (about 0.1 ms) of this core's rate of fused multiply-adds, in GFLOP/s; 0 where
  * there is no loop for the instruction set. */
 double peak_once(hs_dtype dtype);

@@ -55,22 +55,6 @@ typedef struct {
     void *transposed; /* of the factor that LIBXSMM wants transposed, made beforehand */
 } bench_case;
 
-/* Numbers of size 1, so that sums neither overflow nor become denormal. */
-static void *make_numbers(hs_dtype dtype, size_t n)
-{
-    void *block = hs_alloc((n + 64) * hs_dtype_size(dtype));
-    if (!block)
-        exit(1);
-    for (size_t i = 0; i < n + 64; i++) {
-        const double a = (double)(i * 7919 % 1013) / 506.5 - 1;
-        if (dtype == HS_F32)
-            ((float *)block)[i] = (float)a;
-        else
-            ((double *)block)[i] = a;
-    }
-    return block;
-}
-
 /*
  * LIBXSMM multiplies column-major matrices, C (m x n) = A (m x k) B (k x n), neither transposed in
  * the best case. Our row-major y = w x is its y^T = x^T w^T: A is x, B is w. The input gradient

@@ -37,26 +37,11 @@ static void measure(hs_dtype dtype, const hs_product_sum *p, double budget, doub
     while (seconds_now() - begin < budget);
 }
 
-static void *numbers(hs_dtype dtype, size_t n)
-{
-    void *block = hs_alloc(n * hs_dtype_size(dtype));
-    if (!block)
-        exit(1);
-    for (size_t i = 0; i < n; i++) {
-        const double a = (double)(i * 7919 % 1013) / 506.5 - 1;
-        if (dtype == HS_F32)
-            ((float *)block)[i] = (float)a;
-        else
-            ((double *)block)[i] = a;
-    }
-    return block;
-}
-
 static void bench(hs_dtype dtype, double budget)
 {
-    void *x = numbers(dtype, MOST_UNITS * MOST_STRIDE),
-         *dy = numbers(dtype, MOST_UNITS * MOST_STRIDE);
-    void *dw = numbers(dtype, MOST_UNITS * MOST_UNITS), *db = numbers(dtype, MOST_UNITS);
+    void *x = make_numbers(dtype, MOST_UNITS * MOST_STRIDE),
+         *dy = make_numbers(dtype, MOST_UNITS * MOST_STRIDE);
+    void *dw = make_numbers(dtype, MOST_UNITS * MOST_UNITS), *db = make_numbers(dtype, MOST_UNITS);
     void *scratch =
         hs_alloc(hs_product_sum_scratch_any(dtype, MOST_UNITS, MOST_UNITS, MOST_ROWS) + HS_ALIGN);
     if (!scratch)
