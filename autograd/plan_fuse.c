@@ -179,13 +179,20 @@ static bool is_factor(const hs_plan *plan, int32_t id)
     return false;
 }
 
-/* The sigmoid of what a softplus is taken of, if it is stored for a product; or -1. */
+static bool is_alike(const plan_node *a, const plan_node *b)
+{
+    return a->extent == b->extent && hs_shape_equal(&a->shape, &b->shape);
+}
+
+/* The sigmoid of what a softplus is taken of, if it is stored for a product; or -1. Neither may be broadcast: all three
+ * are then stored alike. */
 static int32_t stored_sigmoid(const hs_plan *plan, int32_t softplus)
 {
-    for (int32_t id = 0; id < softplus; id++) {
+    const plan_node *of = &plan->node[softplus];
+    for (int32_t id = 0; id < softplus && is_alike(&plan->node[of->input[0]], of); id++) {
         const plan_node *node = &plan->node[id];
-        if (!is_unused(node) && node->op == OP_sigmoid &&
-            node->input[0] == plan->node[softplus].input[0] && is_factor(plan, id))
+        if (!is_unused(node) && node->op == OP_sigmoid && node->input[0] == of->input[0] &&
+            is_alike(node, of) && is_factor(plan, id))
             return id;
     }
     return -1;

@@ -225,7 +225,7 @@ static size_t choose_shard_starts(const hs_plan *plan)
     for (size_t starts = 1; starts <= most; starts++)
         if (padding_share(plan, starts * n) <= least + 0.02)
             best = starts;
-    /* as even as they can be: of 5 and 3 start points, one thread would wait for the other */
+    /* no larger than as many shards need: of 5 and 3 start points, one thread would wait for the other */
     const size_t shards = (plan->starts + best - 1) / best;
     return (plan->starts + shards - 1) / shards;
 }

@@ -250,10 +250,13 @@ void product_make(hs_plan *plan, plan_step *step)
         /* The last shard may be shorter, and be computed in another way. */
         const size_t rows = batch == HS_ROW ? plan->rows_per_start : 1;
         const size_t short_starts = plan->starts - (plan->shards - 1) * plan->shard_starts;
-        plan_need_scratch(
-            plan, hs_product_sum_scratch(plan->dtype, step->m, step->n, plan->shard_starts * rows));
-        plan_need_scratch(
-            plan, hs_product_sum_scratch(plan->dtype, step->m, step->n, short_starts * rows));
+        const size_t lanes[2] = { plan->shard_starts * rows, short_starts * rows };
+        for (int i = 0; i < 2; i++)
+            plan_need_scratch(
+                plan, hs_product_sum_scratch(plan->dtype, &(hs_product_sum){ .out = step->m,
+                                                                             .in = step->n,
+                                                                             .lanes = lanes[i],
+                                                                             .terms = step->k }));
     } else if (a->extent == HS_SHARED && step->n == 1) {
         step->run = run_layer;
     } else if (b->extent == HS_SHARED && step->m == 1) { /* the same, as B' x */

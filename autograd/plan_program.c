@@ -171,7 +171,7 @@ static void collect_steps(maker *m, int32_t root)
             continue;
         const op_code op = node->op == OP_broadcast ? OP_copy : node->op;
         int source[3] = { 0, 0, 0 };
-        for (int i = 0; i < node->inputs; i++)
+        for (int i = 0; i < op_table[op].arity; i++) /* a softplus may have its sigmoid besides */
             source[i] = source_of(m, node->input[i]);
         program_step *step = &m->step[m->steps];
         m->step_node[m->steps++] = id;
@@ -214,16 +214,22 @@ static bool sums_softplus(const hs_plan *plan, program *p, const maker *m,
     return p->tile > 1;
 }
 
-/* The operand that holds the sigmoid of what is summed, if both are summed where they are; or -1. */
-static int sigmoid_of(const hs_plan *plan, const program *p, const maker *m,
-                      const program_operand *operand, int result)
+/* Makes an operand of the sigmoid of what is summed, which is the first; -1 if there is none, or if what is summed is
+ * not where it is stored. */
+static int add_sigmoid(maker *m, const program *p, int32_t softplus, program_operand *operand)
 {
-    const int k = -1 - m->step[result].source[1];
-    return p->tile > 1 && m->steps == 1 && plan->node[m->step_node[result]].inputs == 2 && k >= 0 &&
-                   operand[k].mode == OPERAND_VECTOR && row_stride(p, &operand[k]) == p->inner &&
-                   !p->inner_summed && row_stride(p, operand) == p->inner
-               ? k
-               : -1;
+    const plan_node *node = &m->plan->node[softplus];
+    if (node->inputs < 2 || m->steps != 1 || p->inner_summed || p->tile == 1 ||
+        operand->mode != OPERAND_VECTOR || row_stride(p, operand) != p->inner)
+        return -1;
+    const plan_node *sigmoid = &m->plan->node[node->input[1]];
+    size_t stride[LOOP_DIMS + 1];
+    feature_strides(&m->shape, &sigmoid->shape, m->plan->stride[sigmoid->extent], stride);
+    program_operand *added = &operand[m->operands];
+    *added = *operand; /* stored in the same way */
+    added->at = sigmoid->at;
+    added->feature = m->shape.rank && sigmoid->at.kind != IN_CHUNK ? stride[0] : 0;
+    return m->operands++;
 }
 
 /* Copies what was collected into the plan. */
@@ -268,7 +274,7 @@ static program *keep_program(maker *m, const plan_node *root, int result)
     p->sum_softplus = sums_softplus(plan, p, m, operand, result);
     p->sigmoid = -1;
     if (p->sum_softplus) {
-        p->sigmoid = sigmoid_of(plan, p, m, operand, result);
+        p->sigmoid = add_sigmoid(m, p, m->step_node[result], operand);
         result = m->step[--m->steps].source[0];
     }
     /* A sum needs its value in a vector. */

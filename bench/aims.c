@@ -158,7 +158,8 @@ void write_aims(FILE *out, const json_t *file, int all)
         "\n## Aims\n\n"
         "Ab Initio, f32; what is reached is bold. *At the limit* is what it would be if we took "
         "all of the machine's limit and the peer stayed as it is: where that is less than the "
-        "aim, no program can reach it on this machine. Walks and MALA have no products to "
+        "aim, no program with as many multiply-adds can reach it on this machine. Walks and MALA "
+        "have no products to "
         "count.\n\n"
         "| case | aim | 1 thread | %d threads | at the limit, 1 thread | %d threads "
         "|\n|---|---|---|---|---|---|\n",

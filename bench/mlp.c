@@ -98,7 +98,8 @@ static bool products_open(products *p, const shape *s, hs_dtype dtype, const hs_
         ok = ok && p->value[l] && p->slope[l];
     }
     for (size_t l = 0; l < p->layers; l++) {
-        const size_t need = hs_product_sum_scratch(dtype, p->size[l + 1], p->size[l], p->lanes);
+        const size_t need = hs_product_sum_scratch(
+            dtype, &(hs_product_sum){ .out = p->size[l + 1], .in = p->size[l], .lanes = p->lanes });
         p->weight[l] = hs_alloc_zero(p->size[l] * p->size[l + 1], e);
         p->dw[l] = hs_alloc_zero(p->size[l] * p->size[l + 1], e);
         scratch = need > scratch ? need : scratch;

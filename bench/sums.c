@@ -46,6 +46,8 @@ static void bench(hs_dtype dtype, double budget)
         hs_alloc(hs_product_sum_scratch_any(dtype, MOST_UNITS, MOST_UNITS, MOST_ROWS) + HS_ALIGN);
     if (!scratch)
         exit(1);
+    printf("| type | rows | in x out | dots, ns | transposed, ns | chosen |\n"
+           "|---|---|---|---|---|---|\n");
     double lost = 0, worst = 0;
     const size_t line = HS_ALIGN / hs_dtype_size(dtype);
     for (size_t i = 0; i < (size_t)UNITS * UNITS * ROWS; i++) {
@@ -62,8 +64,7 @@ static void bench(hs_dtype dtype, double budget)
                                    .scratch = scratch };
         double seconds[2];
         measure(dtype, &p, budget, seconds);
-        const bool transposed =
-            hs_product_sum_choose(dtype, p.out, p.in, lanes) == HS_PRODUCT_OWN_TRANSPOSED;
+        const bool transposed = hs_product_sum_choose(dtype, &p) == HS_PRODUCT_OWN_TRANSPOSED;
         const double loss = seconds[transposed] / fmin(seconds[0], seconds[1]) - 1;
         if (loss >= 0.25)
             printf("| %s | %zu | %zu x %zu | %.0f | %.0f | %s |\n", hs_dtype_name(dtype), lanes,
@@ -83,8 +84,6 @@ int main(int argc, char **argv)
 {
     const double budget = argc > 1 ? atof(argv[1]) : 0.005;
     printf("instruction set: %s\n\n", hs_isa_name(hs_cpu_isa()));
-    printf("| type | rows | in x out | dots, ns | transposed, ns | chosen |\n"
-           "|---|---|---|---|---|---|\n");
     bench(HS_F32, budget);
     bench(HS_F64, budget);
     return 0;

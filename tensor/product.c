@@ -47,35 +47,37 @@ static double pieces(size_t n, size_t size)
     return (double)((n + size - 1) / size);
 }
 
-/* Sums over lanes by dot products, in cycles: multiply-adds, and folding the vectors of every tile. */
-static double cost_of_dots(size_t out, size_t in, size_t lanes, size_t vector)
+/* Sums over lanes by dot products, in cycles: multiply-adds, and folding the vectors of every tile, once for all terms. */
+static double cost_of_dots(size_t out, size_t in, double terms, size_t lanes, size_t vector)
 {
     const bool wide = hs_cpu_isa() == HS_ISA_AVX512;    /* the tiles of product_sum_kernels.c */
     const double sums = (double)out * (double)(in + 1); /* the last column is that of ones */
-    return sums * (pieces(lanes, vector) + 2) +
+    return sums * (terms * pieces(lanes, vector) + 2) +
            30 * pieces(out, wide ? 6 : 4) * pieces(in + 1, wide ? 4 : 2);
 }
 
-/* With x transposed: the same, but that inputs fill vectors instead of lanes; transposing x, adding up padded rows,
- * the sums of dy apart, and calling all that. */
+/* With x transposed, of one term: the same, but that inputs fill vectors instead of lanes; transposing x, adding up
+ * padded rows, the sums of dy apart, and calling all that. */
 static double cost_of_transposing(size_t out, size_t in, size_t lanes, size_t vector)
 {
     const double across = pieces(in, vector);
     return (double)out * across * (double)lanes + 100 * across * pieces(lanes, vector) +
-           8 * (double)out * across + cost_of_dots(out, 0, lanes, vector) + 150;
+           8 * (double)out * across + cost_of_dots(out, 0, 1, lanes, vector) + 150;
 }
 
-hs_product_method hs_product_sum_choose(hs_dtype dtype, size_t out, size_t in, size_t lanes)
+hs_product_method hs_product_sum_choose(hs_dtype dtype, const hs_product_sum *p)
 {
-    const double sums = (double)out * (double)in;
+    const size_t out = p->out, in = p->in, lanes = p->lanes;
+    const double terms = p->terms > 1 ? (double)p->terms : 1;
     if (lanes == 1)
         return HS_PRODUCT_OWN;
-    if (sums >= sums_for_blas && is_blas_fast())
+    if ((double)out * (double)in >= sums_for_blas && is_blas_fast())
         return HS_PRODUCT_BLAS;
     /* Dot products fold a vector for every sum: with few vectors of lanes to a sum, it pays to transpose x and use the
      * tiles, the more so the more outputs share the transposed x. */
     const size_t vector = ((size_t)16 << hs_cpu_isa()) / hs_dtype_size(dtype);
-    return cost_of_transposing(out, in, lanes, vector) < cost_of_dots(out, in, lanes, vector)
+    return terms * cost_of_transposing(out, in, lanes, vector) <
+                   cost_of_dots(out, in, terms, lanes, vector)
                ? HS_PRODUCT_OWN_TRANSPOSED
                : HS_PRODUCT_OWN;
 }
@@ -463,8 +465,7 @@ void hs_product_sum_run_as(hs_isa isa, hs_product_method method, hs_dtype dtype,
 
 void hs_product_sum_run(hs_dtype dtype, const hs_product_sum *p)
 {
-    hs_product_sum_run_as(hs_cpu_isa(), hs_product_sum_choose(dtype, p->out, p->in, p->lanes),
-                          dtype, p);
+    hs_product_sum_run_as(hs_cpu_isa(), hs_product_sum_choose(dtype, p), dtype, p);
 }
 
 size_t hs_product_sum_scratch_any(hs_dtype dtype, size_t out, size_t in, size_t lanes)
@@ -472,11 +473,11 @@ size_t hs_product_sum_scratch_any(hs_dtype dtype, size_t out, size_t in, size_t 
     return (line_up(dtype, lanes) + out) * line_up(dtype, in) * hs_dtype_size(dtype);
 }
 
-size_t hs_product_sum_scratch(hs_dtype dtype, size_t out, size_t in, size_t lanes)
+size_t hs_product_sum_scratch(hs_dtype dtype, const hs_product_sum *p)
 {
-    if (lanes == 1 || hs_product_sum_choose(dtype, out, in, lanes) != HS_PRODUCT_OWN_TRANSPOSED)
+    if (hs_product_sum_choose(dtype, p) != HS_PRODUCT_OWN_TRANSPOSED)
         return 0;
-    return hs_product_sum_scratch_any(dtype, out, in, lanes);
+    return hs_product_sum_scratch_any(dtype, p->out, p->in, p->lanes);
 }
 
 /* ---- The others ---- */

@@ -81,8 +81,8 @@ typedef struct {
 
 void hs_product_sum_run(hs_dtype dtype, const hs_product_sum *product);
 
-/** Bytes of scratch that a product of this size needs; may be 0. */
-size_t hs_product_sum_scratch(hs_dtype dtype, size_t out, size_t in, size_t lanes);
+/** Bytes of scratch that a product of this size (out, in, lanes and terms are looked at) needs; may be 0. */
+size_t hs_product_sum_scratch(hs_dtype dtype, const hs_product_sum *product);
 
 /**
  * y[(o * n + j) * y_stride + l] = sum over k < in of a(o, k) * b(k, j) lane by lane, o < out,

@@ -44,7 +44,7 @@ typedef enum { HS_PRODUCT_OWN, HS_PRODUCT_OWN_TRANSPOSED, HS_PRODUCT_BLAS } hs_p
 
 /** The method that hs_product_run() and hs_product_sum_run() choose at a size. */
 hs_product_method hs_product_choose(hs_dtype dtype, size_t out, size_t in, size_t lanes);
-hs_product_method hs_product_sum_choose(hs_dtype dtype, size_t out, size_t in, size_t lanes);
+hs_product_method hs_product_sum_choose(hs_dtype dtype, const hs_product_sum *product);
 
 /** The same products by a given method and instruction set. */
 void hs_product_run_as(hs_isa isa, hs_product_method method, hs_dtype dtype,

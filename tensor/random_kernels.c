@@ -114,13 +114,15 @@ typedef struct {
     vec u[TOGETHER + 1][4]; /* and a vector, so that one can be loaded from any number on */
 } drawn;
 
-static void draw(hs_distribution d, const source *at, int n, drawn *w)
+/* Of two columns or less, the others stay uniforms. */
+static void draw(hs_distribution d, const source *at, size_t columns, int n, drawn *w)
 {
     for (int v = 0; v < n; v++)
         uniform_block(at, w->row[v], w->block[v], w->u[v]);
     for (int v = 0; d == HS_NORMAL && v < n; v++) {
         normal_pair(w->u[v]);
-        normal_pair(w->u[v] + 2);
+        if (columns > 2)
+            normal_pair(w->u[v] + 2);
     }
     w->u[n][0] = w->u[0][0];
 }
@@ -158,7 +160,7 @@ static void last_lanes(hs_distribution d, const source *from, uint32_t row0, uin
             w.row[n] = row;
             w.block[n] = offset + (real_ubits)(block0 + (uint32_t)(first + (size_t)n * shared));
         }
-        draw(d, from, n, &w);
+        draw(d, from, columns, n, &w);
         for (size_t b = 0; b < (size_t)n * shared; b++)
             for (size_t i = 0; i < 4 && 4 * (first + b) + i < columns; i++) {
                 /* its lanes, and as padding those that follow */
@@ -193,7 +195,7 @@ static void lanes_kernel(hs_distribution d, const hs_philox_address *at, uint32_
                 column += 4;
             }
         }
-        draw(d, &from, n, &w);
+        draw(d, &from, columns, n, &w);
         for (int v = 0; v < n; v++) {
             const size_t left = columns - column_of[v], after = lane_of[v] + LANES;
             real *to = y + column_of[v] * stride;
@@ -239,7 +241,7 @@ static void rows_kernel(hs_distribution d, const hs_philox_address *at, uint32_t
                 next = next_position(next, blocks);
             }
         }
-        draw(d, &from, n, &w);
+        draw(d, &from, columns, n, &w);
         for (int lane = 0; lane < used; lane++) {
             real *const to = y + copied.row * columns + 4 * copied.block;
             const size_t left = columns - 4 * copied.block;

@@ -454,7 +454,7 @@ START_TEST(buffers_are_reused)
 }
 END_TEST
 
-/* Or else a thread waits for the one with the larger shard. */
+/* No larger than as many shards need, or else a thread waits for the one with the larger shard. */
 START_TEST(shards_are_even)
 {
     const hs_dtype dtype = _i ? HS_F64 : HS_F32;

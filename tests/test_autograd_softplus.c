@@ -9,16 +9,16 @@
 
 /* What softplus is taken of, for lane l and feature f. */
 typedef enum {
-    PLAIN,    /* x[l][f] */
-    SHIFTED,  /* x[l][f] + w[f] */
+    PLAIN,        /* x[l][f] */
+    SHIFTED,      /* x[l][f] + w[f] */
     WITH_SIGMOID, /* x[l][f], whose sigmoid a product needs */
-    STARTS,   /* x[l / REPEAT][f] */
-    SCALAR,   /* x[l] */
-    SHARED,   /* w[f] */
-    PRODUCT,  /* w[f] x[l] */
-    LOGITS,   /* the same, and another product needs their sigmoid */
-    COLUMNS,  /* x[l][f][0] and x[l][f][1], which are summed apart */
-    ALL_ROWS, /* x[l][f], summed over the lanes */
+    STARTS,       /* x[l / REPEAT][f] */
+    SCALAR,       /* x[l] */
+    SHARED,       /* w[f] */
+    PRODUCT,      /* w[f] x[l] */
+    LOGITS,       /* the same, and another product needs their sigmoid */
+    COLUMNS,      /* x[l][f][0] and x[l][f][1], which are summed apart */
+    ALL_ROWS,     /* x[l][f], summed over the lanes */
     FORMS
 } argument_form;
 enum { REPEAT = 3 };
@@ -76,7 +76,8 @@ static hs_plan *make_plan(const problem *p, int threads, size_t shard_starts)
     return plan;
 }
 
-static problem make_problem(hs_dtype dtype, argument_form form, size_t lanes, size_t features, range r)
+static problem make_problem(hs_dtype dtype, argument_form form, size_t lanes, size_t features,
+                            range r)
 {
     problem p = { .dtype = dtype, .form = form, .features = features };
     p.lanes = form == STARTS ? lanes * REPEAT : lanes;
@@ -84,7 +85,9 @@ static problem make_problem(hs_dtype dtype, argument_form form, size_t lanes, si
     const hs_shape vector = hs_dims(features), scalar = hs_dims(1);
     const bool product = form == PRODUCT || form == LOGITS, one = form == SCALAR || product;
     p.x = hs_input(p.tape, "x", form == STARTS ? HS_START : HS_ROW,
-                   form == COLUMNS ? hs_dims(features, 2) : one ? scalar : vector);
+                   form == COLUMNS ? hs_dims(features, 2)
+                   : one           ? scalar
+                                   : vector);
     p.w = hs_input(p.tape, "w", HS_SHARED, product ? hs_dims(features, 1) : vector);
     hs_var t = p.x;
     switch (form) {
@@ -241,17 +244,17 @@ static bool from_sigmoid(const hs_plan *plan)
     return found;
 }
 
-static const size_t lane_counts[] = { 1, 7, 50, 400, 1500 }, feature_counts[] = { 1, 5, 16, 33, 1000 };
+static const size_t lane_counts[] = { 1, 7, 50, 400, 1500 },
+                    feature_counts[] = { 1, 5, 16, 33, 1000 };
 enum { LANE_COUNTS = 5, FEATURE_COUNTS = 5 };
 
 START_TEST(sums_are_right)
 {
     const hs_dtype dtype = _i % 2 ? HS_F64 : HS_F32;
     const argument_form form = _i / 2;
-    const range ranges[] = { { 6, false },
-                             { 1e4, false },
-                             { 1e-3, false },
-                             { dtype == HS_F32 ? 80 : 700, true } }; /* SHIFTED: 0 of both */
+    const range ranges[] = {
+        { 6, false }, { 1e4, false }, { 1e-3, false }, { dtype == HS_F32 ? 80 : 700, true }
+    }; /* SHIFTED: 0 of both */
     for (int l = 0; l < LANE_COUNTS; l++)
         for (int f = 0; f < FEATURE_COUNTS; f++)
             for (int r = 0; r < (form == SHIFTED ? 3 : 4); r++) {
@@ -265,8 +268,7 @@ START_TEST(sums_are_right)
                     (lanes <= 50 || form == PLAIN || form == PRODUCT || has_sigmoid(&p)))
                     ck_assert_msg(in_sum(p.plan), "form %d, %zu lanes, %zu features", form, lanes,
                                   features);
-                ck_assert(from_sigmoid(p.plan) ==
-                          (has_sigmoid(&p) && lanes > 1 && features > 1));
+                ck_assert(from_sigmoid(p.plan) == (has_sigmoid(&p) && lanes > 1 && features > 1));
                 check(&p);
                 free_problem(&p);
             }
@@ -299,7 +301,8 @@ START_TEST(ends_of_the_range)
     const hs_dtype dtype = _i % 2 ? HS_F64 : HS_F32;
     for (int l = 0; l < LANE_COUNTS; l++) {
         const size_t lanes = lane_counts[l], features = 70;
-        problem p = make_problem(dtype, _i / 2 ? WITH_SIGMOID : PLAIN, lanes, features, (range){ 6, false });
+        problem p = make_problem(dtype, _i / 2 ? WITH_SIGMOID : PLAIN, lanes, features,
+                                 (range){ 6, false });
         for (size_t where = 0; where < features; where += 23) {
             const size_t lane = lanes / 2, at = lane * features + where;
             const double before = get(&p, p.x_data, at);
@@ -329,6 +332,56 @@ START_TEST(ends_of_the_range)
 }
 END_TEST
 
+/* A softplus and a sigmoid of the same numbers, one or both of them broadcast, are not stored alike: the sum must not take
+ * one from the other. Beside a traced plan, which fuses nothing. */
+START_TEST(broadcasts_are_told_apart)
+{
+    enum { MANY = 256, LONG = 100 };
+    const hs_dtype dtype = _i % 2 ? HS_F64 : HS_F32;
+    hs_tape *tape = hs_tape_new(dtype);
+    hs_var x = hs_input(tape, "x", _i / 2 == 2 ? HS_START : HS_ROW,
+                        _i / 2 == 0 ? hs_dims(LONG, 1) : hs_dims(LONG));
+    hs_var w = hs_input(tape, "w", HS_SHARED, hs_dims(_i / 2 == 0 ? 2 : LONG, 1)), sum, other;
+    if (_i / 2 == 0) { /* both alike */
+        hs_var wide = hs_broadcast(x, hs_dims(LONG, 2), HS_ROW);
+        other = hs_matmul(hs_sigmoid(wide), w);
+        sum = hs_sum(hs_softplus(wide), 0);
+    } else if (_i / 2 == 1) { /* to different shapes */
+        other = hs_matmul(hs_sigmoid(hs_broadcast(x, hs_dims(2, LONG), HS_ROW)), w);
+        sum = hs_sum(hs_softplus(hs_broadcast(x, hs_dims(4, LONG), HS_ROW)), 1);
+    } else { /* to another extent */
+        other = hs_matmul(hs_sigmoid(hs_broadcast(x, hs_dims(1, LONG), HS_ROW)), w);
+        sum = hs_sum_last(hs_softplus(x));
+    }
+    const size_t count = _i / 2 == 0 ? 2 : _i / 2 == 1 ? 4 : 1;
+    char *data = hs_alloc(MANY * LONG * sizeof(double)),
+         *weights = hs_alloc(LONG * sizeof(double));
+    const problem p = { .dtype = dtype };
+    for (size_t i = 0; i < (size_t)MANY * LONG; i++)
+        put(&p, data, i, 5 * sin(1.0 + (double)i));
+    for (size_t i = 0; i < LONG; i++)
+        put(&p, weights, i, 1);
+    const void *sums[2];
+    hs_plan *plan[2];
+    for (int trace = 0; trace < 2; trace++) {
+        ck_assert(!hs_plan_new(&plan[trace], (hs_var[]){ sum, other }, 2,
+                               &(hs_plan_options){ .starts = MANY, .trace = trace }));
+        hs_plan_set(plan[trace], x, data);
+        hs_plan_set(plan[trace], w, weights);
+        ck_assert(!hs_plan_run(plan[trace], &(hs_run){ 0 }));
+        sums[trace] = hs_plan_get(plan[trace], sum);
+    }
+    for (size_t i = 0; i < MANY * count; i++)
+        ck_assert_msg(hs_close(get(&p, sums[0], i), get(&p, sums[1], i), allowed(&p), 0),
+                      "sum %zu of %d: %g, not %g", i, _i, get(&p, sums[0], i), get(&p, sums[1], i));
+    for (int trace = 0; trace < 2; trace++)
+        hs_plan_free(plan[trace]);
+    hs_tape_free(tape);
+    hs_free(data);
+    hs_free(weights);
+}
+END_TEST
+
 START_TEST(same_bits_for_any_number_of_threads)
 {
     const hs_dtype dtype = _i % 2 ? HS_F64 : HS_F32;
@@ -353,6 +406,7 @@ static Suite *softplus_suite(void)
     tcase_add_loop_test(tests, sums_are_right, 0, 2 * FORMS);
     tcase_add_loop_test(tests, sums_of_sweeps_are_right, 0, 2);
     tcase_add_loop_test(tests, ends_of_the_range, 0, 4);
+    tcase_add_loop_test(tests, broadcasts_are_told_apart, 0, 6);
     tcase_add_loop_test(tests, same_bits_for_any_number_of_threads, 0, 6);
     suite_add_tcase(suite, tests);
     return suite;

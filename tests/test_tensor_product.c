@@ -446,7 +446,8 @@ START_TEST(chosen_methods)
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         const size_t out = sizes[s][0], in = sizes[s][1], lanes = sizes[s][2];
         const size_t stride = lanes == 1 ? 1 : padded(dtype, lanes);
-        const size_t room = hs_product_sum_scratch(dtype, out, in, lanes);
+        const size_t room = hs_product_sum_scratch(
+            dtype, &(hs_product_sum){ .out = out, .in = in, .lanes = lanes });
         void *dy = random_rows(dtype, out, lanes, stride),
              *x = random_rows(dtype, in, lanes, stride);
         void *dw = random_rows(dtype, out, in, in), *w = random_rows(dtype, out, in, in);
