@@ -161,9 +161,8 @@ HS_INLINE vec sigmoid_total(size_t count, size_t stride, const real *x, const re
         sigmoid_take(&even, v_loadu(x + k * stride), v_loadu(s + k * stride));
     const vec product = even.product * odd.product;
     const vec minus_1 = times_minus_1(even.product_minus_1, odd.product_minus_1);
-    const vec half = V_CONST(-0.5);
-    return (even.above + odd.above) -
-           v_select(product < -half, v_log(product), v_log1p(v_max(half, minus_1)));
+    return (even.above + odd.above) - v_select(product < V_CONST(0.5), v_log(product),
+                                               v_log1p(v_max(V_CONST(-0.5), minus_1)));
 }
 
 static void add_softplus(size_t n, size_t rows, size_t stride, void *sum_, void *error_,

@@ -102,11 +102,11 @@ HS_INLINE void dot_tiles(const int TO, const int TI, const bool ONES, const hs_p
 }
 
 #define TILE(to, ti)                                                                               \
-    static HS_NOINLINE void dots_##to##x##ti(const hs_product_sum *p, const range *r)                 \
+    static HS_NOINLINE void dots_##to##x##ti(const hs_product_sum *p, const range *r)              \
     {                                                                                              \
         dot_tiles(to, ti, false, p, r);                                                            \
     }                                                                                              \
-    static HS_NOINLINE void ones_##to##x##ti(const hs_product_sum *p, const range *r)                 \
+    static HS_NOINLINE void ones_##to##x##ti(const hs_product_sum *p, const range *r)              \
     {                                                                                              \
         dot_tiles(to, ti, true, p, r);                                                             \
     }
