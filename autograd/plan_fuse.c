@@ -83,19 +83,38 @@ static hs_activation_kind activation_of(op_code op)
     }
 }
 
-bool plan_is_layer(const hs_plan *plan, const plan_node *node)
+bool plan_is_layer(const hs_plan *plan, int32_t id, plan_layer *layer)
 {
+    const plan_node *node = &plan->node[id];
     if (node->op != OP_matmul || node->extent == HS_SHARED)
         return false;
-    const plan_node *a = &plan->node[node->input[0]], *b = &plan->node[node->input[1]];
-    return (a->extent == HS_SHARED && node->shape.dim[1] == 1) ||
-           (b->extent == HS_SHARED && node->shape.dim[0] == 1);
+    const bool *t = node->attributes->transpose;
+    for (int i = 0; i < 2; i++) {
+        const int32_t matrix = node->input[i], vector = node->input[1 - i];
+        if (plan->node[matrix].extent != HS_SHARED || node->shape.dim[1 - i] != 1)
+            continue;
+        /* y = x B is B' x */
+        *layer = (plan_layer){ id,          matrix,
+                               vector,      i ? !t[1] : t[0],
+                               node->count, plan->node[vector].count };
+        return true;
+    }
+    return false;
+}
+
+bool plan_layer_of(const hs_plan *plan, int32_t id, plan_layer *layer)
+{
+    const plan_node *node = &plan->node[id];
+    return node->making == BY_STEP && node->stage == STAGE_SHARD && !is_unused(node) &&
+           plan_is_layer(plan, node->product >= 0 ? node->product : id, layer);
 }
 
 /* A layer, or one of each row of a matrix of the batch: the forms whose kernels can do more. */
-static bool takes_tail(const hs_plan *plan, const plan_node *node)
+static bool takes_tail(const hs_plan *plan, int32_t id)
 {
-    return plan_is_layer(plan, node) ||
+    const plan_node *node = &plan->node[id];
+    plan_layer layer;
+    return plan_is_layer(plan, id, &layer) ||
            (node->op == OP_matmul && node->extent != HS_SHARED &&
             plan->node[node->input[1]].extent == HS_SHARED && !node->attributes->transpose[0]);
 }
@@ -122,7 +141,7 @@ static int32_t product_behind(const hs_plan *plan, int32_t id)
         const plan_node *node = &plan->node[id];
         if (node->uses != 1 || node->output)
             return -1;
-        if (takes_tail(plan, node))
+        if (takes_tail(plan, id))
             return id;
         if (node->product >= 0)
             return node->product;

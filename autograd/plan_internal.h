@@ -5,6 +5,7 @@
  *                     (plan_simplify.c), sums over features taken apart (plan_expand.c)
  *     plan_fuse.c     which nodes are computed inside another's kernel
  *     plan_sweep.c    which steps go over long vectors together, and hence their order
+ *     plan_twins.c    which products share a reading of their matrix, and hence the same
  *     plan_layout.c   how the batch is cut, and where each value is stored
  *     plan_steps.c    the kernel calls, in order (plan_program.c: elementwise groups;
  *                     plan_products.c: matrix products; plan_factors.c: gradients that are not
@@ -75,7 +76,7 @@ typedef struct {
     int32_t sum;         /* number of the sum over the batch, or -1 */
     place at;
     place at_outside; /* inputs of the batch: the caller's rows */
-    int32_t position; /* in the order of steps; those of a sweep have the same */
+    int32_t position; /* in the order of steps; those of a sweep have the same, and twins */
     int32_t rank;     /* in the order of nodes */
     bool in_sweep;    /* computed chunk by chunk, */
     bool local;   /* and needed in the same sweep only: there is never more than a chunk of it */
@@ -182,6 +183,7 @@ struct plan_step {
     place out;
     place in[3];
     program *program;
+    bool has_twin;               /* computes the next one too */
     plan_sweep *sweep;           /* if it is the first of one */
     int32_t sweep_sum;           /* number of the sum in its sweep, or -1 */
     bool sweep_parts;            /* a product that sums over the features of its sweep: */
@@ -314,14 +316,16 @@ bool plan_build_graph(hs_plan *plan);
 extern bool graph_always_expands; /* tests set it: sums are taken apart even if that costs more */
 bool plan_fuse(hs_plan *plan);
 bool plan_set_order(hs_plan *plan);
+bool plan_pair_layers(hs_plan *plan);
 bool plan_lay_out(hs_plan *plan, size_t shard_starts);
 bool plan_make_steps(hs_plan *plan);
 
 /* Of sums that are outputs and nothing but products: keeps the factors instead of computing them. */
 bool plan_keep_factors(hs_plan *plan);
 
-/* Makes the step of a matrix product, with what was fused into it. */
+/* Makes the step of a matrix product, with what was fused into it; and lets a layer's step compute the next one too. */
 void product_make(hs_plan *plan, plan_step *step);
+void product_pair(plan_step *step);
 
 /* Whether the next step for a node begins a sum over the batch; and asks for bytes of scratch. */
 bool plan_begins_sum(const hs_plan *plan, int32_t id);
@@ -372,8 +376,16 @@ static inline bool is_unused(const plan_node *node)
 /* The node whose buffer holds the value of `id`, following views. */
 int32_t plan_owner(const hs_plan *plan, int32_t id);
 
-/* A product of a shared matrix with a vector of the batch. */
-bool plan_is_layer(const hs_plan *plan, const plan_node *node);
+/* A product of a shared matrix with a vector of the batch: their nodes, and its own. */
+typedef struct {
+    int32_t product, matrix, vector;
+    bool transposed; /* the matrix is */
+    size_t out, in;
+} plan_layer;
+
+/* Whether a node is a layer; and whether the step of one computes one. */
+bool plan_is_layer(const hs_plan *plan, int32_t id, plan_layer *layer);
+bool plan_layer_of(const hs_plan *plan, int32_t id, plan_layer *layer);
 
 static inline bool is_elementwise(const plan_node *node)
 {

@@ -1,4 +1,4 @@
-/* Fourth pass: how the batch is cut into shards, and where each value is stored. */
+/* Fifth pass: how the batch is cut into shards, and where each value is stored. */
 #include "plan_internal.h"
 
 #include <math.h>

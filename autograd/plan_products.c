@@ -46,6 +46,20 @@ static void run_layer(const plan_step *step, run_state *state)
     hs_product_run(state->plan->dtype, &p);
 }
 
+static void run_twins(const plan_step *step, run_state *state)
+{
+    const hs_product twin = layer_of(step + 1, state);
+    hs_product p = layer_of(step, state);
+    p.twin = &twin;
+    hs_product_run(state->plan->dtype, &p);
+}
+
+void product_pair(plan_step *step)
+{
+    step->has_twin = true;
+    step->run = run_twins;
+}
+
 static const void *further(const void *value, size_t numbers, const hs_plan *plan)
 {
     return value ? (const char *)value + numbers * plan->element : NULL;
@@ -238,6 +252,7 @@ void product_make(hs_plan *plan, plan_step *step)
     }
     const hs_extent batch = widest(a->extent, b->extent);
     const bool flat = plan->stride[batch] == 1;
+    plan_layer layer;
     step->extent = batch;
     step->transpose[0] = t[0];
     step->transpose[1] = t[1];
@@ -257,15 +272,13 @@ void product_make(hs_plan *plan, plan_step *step)
                                                                              .in = step->n,
                                                                              .lanes = lanes[i],
                                                                              .terms = step->k }));
-    } else if (a->extent == HS_SHARED && step->n == 1) {
+    } else if (plan_is_layer(plan, id, &layer)) {
         step->run = run_layer;
-    } else if (b->extent == HS_SHARED && step->m == 1) { /* the same, as B' x */
-        step->run = run_layer;
-        step->m = step->n;
+        step->m = layer.out;
         step->n = 1;
-        step->in[0] = b->at;
-        step->in[1] = a->at;
-        step->transpose[0] = !t[1];
+        step->in[0] = plan->node[layer.matrix].at;
+        step->in[1] = plan->node[layer.vector].at;
+        step->transpose[0] = layer.transposed;
     } else if (flat && step->node == id) {
         step->run = run_shared_product;
     } else if (a->extent == HS_SHARED && !t[1]) {

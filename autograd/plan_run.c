@@ -185,8 +185,8 @@ hs_status hs_plan_new(hs_plan **plan_, const hs_var *outputs, size_t n,
             plan->output[i].var = outputs[i];
     }
     ok = ok && plan_build_graph(plan) && plan_fuse(plan) && plan_set_order(plan) &&
-         plan_lay_out(plan, options->shard_starts) && plan_make_steps(plan) &&
-         allocate_outputs(plan, options->into);
+         plan_pair_layers(plan) && plan_lay_out(plan, options->shard_starts) &&
+         plan_make_steps(plan) && allocate_outputs(plan, options->into);
     if (ok)
         limit_threads(plan, options->threads);
     ok = ok && allocate_workspaces(plan);
@@ -298,6 +298,7 @@ static void run_stage(hs_plan *plan, plan_stage stage, run_state *state)
             continue;
         }
         step->run(step, state);
+        i += step->has_twin;
         if (plan->trace && step->makes_value)
             inspect(plan, state, step->node, step->out);
     }
@@ -491,6 +492,20 @@ bool hs_plan_nonfinite(const hs_plan *plan, hs_nonfinite *found)
     return plan->found;
 }
 
+/* Bytes of the matrix of step i, if it is a layer and none before it in its sweep, or its twin, reads the same. */
+static double bytes_of_matrix(const hs_plan *plan, int32_t i)
+{
+    const plan_step *step = plan->step[STAGE_SHARD];
+    plan_layer layer, other;
+    if (step[i].flops == 0 || !plan_layer_of(plan, step[i].node, &layer))
+        return 0;
+    const int32_t position = plan->node[step[i].node].position;
+    for (int32_t k = i - 1; k >= 0 && plan->node[step[k].node].position == position; k--)
+        if (plan_layer_of(plan, step[k].node, &other) && other.matrix == layer.matrix)
+            return 0;
+    return (double)plan->node[layer.matrix].count * (double)plan->element;
+}
+
 hs_plan_facts hs_plan_describe(const hs_plan *plan)
 {
     hs_plan_facts facts = { .nodes = plan->nodes_live,
@@ -506,6 +521,7 @@ hs_plan_facts hs_plan_describe(const hs_plan *plan)
                 batch = plan->node[node->input[0]].extent;
             facts.steps++;
             facts.flops += step->flops * (double)batch_count(plan, batch);
+            facts.matrix_bytes += stage == STAGE_SHARD ? bytes_of_matrix(plan, i) : 0;
         }
     return facts;
 }

@@ -1,4 +1,4 @@
-/* Fifth pass: the kernel calls that compute each stored node, in the order of the third. */
+/* Sixth pass: the kernel calls that compute each stored node, in the order of the third. */
 #include "plan_internal.h"
 
 #include <string.h>
@@ -357,7 +357,7 @@ static bool make_stores(hs_plan *plan, int32_t id)
 bool plan_make_steps(hs_plan *plan)
 {
     for (int32_t from = 0, end; from < plan->nodes; from = end) {
-        /* Nodes with the same position are a sweep. */
+        /* Nodes with the same position are a sweep, or twins. */
         const int32_t position = plan->node[plan->order[from]].position;
         const int32_t before = plan->steps[STAGE_SHARD];
         const bool sweep = plan->node[plan->order[from]].in_sweep;
@@ -368,9 +368,12 @@ bool plan_make_steps(hs_plan *plan)
             if (!is_unused(node) && node->making == BY_STEP && !make_node(plan, plan->order[end]))
                 return false;
         }
-        if (sweep &&
-            !sweep_make(plan, plan->step[STAGE_SHARD] + before, plan->steps[STAGE_SHARD] - before))
+        plan_step *const first = plan->step[STAGE_SHARD] + before;
+        const int32_t made = plan->steps[STAGE_SHARD] - before;
+        if (sweep && !sweep_make(plan, first, made))
             return false;
+        if (!sweep && made == 2)
+            product_pair(first);
         for (int32_t i = from; i < end; i++)
             if (!is_unused(&plan->node[plan->order[i]]) && !make_stores(plan, plan->order[i]))
                 return false;

@@ -48,39 +48,24 @@ static size_t vector_length(const hs_plan *plan, const plan_node *node)
 /* What a product by a shared matrix does to a long vector. */
 typedef enum { NEITHER, MAKES_VECTOR, SUMS_VECTOR } product_role;
 
-/* The layer that the step of a node computes, as the number of its node, with its sizes; -1 if it is none. */
-static int32_t layer_of(const hs_plan *plan, const plan_node *node, size_t *out, size_t *in)
+static product_role role_of(const hs_plan *plan, int32_t id)
 {
-    const int32_t id = node->product >= 0 ? node->product : node->host;
-    const plan_node *product = &plan->node[id];
-    if (node->making != BY_STEP || node->stage != STAGE_SHARD || is_unused(node) ||
-        !plan_is_layer(plan, product))
-        return -1;
-    const plan_node *a = &plan->node[product->input[0]], *b = &plan->node[product->input[1]];
-    *out = product->count;
-    *in = a->extent == HS_SHARED && product->shape.dim[1] == 1 ? b->count : a->count;
-    return id;
-}
-
-static product_role role_of(const hs_plan *plan, const plan_node *node)
-{
-    size_t out, in;
-    const int32_t product = layer_of(plan, node, &out, &in);
-    if (product < 0 || plan->sweep_length <= 1)
+    plan_layer layer;
+    if (plan->sweep_length <= 1 || !plan_layer_of(plan, id, &layer))
         return NEITHER;
-    if (out == plan->sweep_length && in * sweep_tall <= out)
+    if (layer.out == plan->sweep_length && layer.in * sweep_tall <= layer.out)
         return MAKES_VECTOR;
-    const product_tail *tail = &plan->tail[product];
-    return in == plan->sweep_length && out * sweep_tall <= in && tail->act == HS_ACT_NONE &&
-                   tail->gate < 0
+    const product_tail *tail = &plan->tail[layer.product];
+    return layer.in == plan->sweep_length && layer.out * sweep_tall <= layer.in &&
+                   tail->act == HS_ACT_NONE && tail->gate < 0
                ? SUMS_VECTOR
                : NEITHER;
 }
 
-static bool is_sweepable(const hs_plan *plan, const plan_node *node)
+static bool is_sweepable(const hs_plan *plan, int32_t id)
 {
-    return plan->sweep_length > 1 &&
-           (vector_length(plan, node) == plan->sweep_length || role_of(plan, node) != NEITHER);
+    return plan->sweep_length > 1 && (vector_length(plan, &plan->node[id]) == plan->sweep_length ||
+                                      role_of(plan, id) != NEITHER);
 }
 
 /* Of vectors of this length, the bytes of one that a sweep keeps in the cache; and if they are summed by a matrix too, as
@@ -88,18 +73,20 @@ static bool is_sweepable(const hs_plan *plan, const plan_node *node)
 static size_t bytes_near(const hs_plan *plan, size_t length)
 {
     const size_t rows = plan->starts * plan->rows_per_start, typical = rows < 256 ? rows : 256;
-    size_t columns = 0, out, in;
+    size_t columns = 0;
+    plan_layer layer;
     for (int32_t id = 0; id < plan->nodes; id++)
-        if (layer_of(plan, &plan->node[id], &out, &in) >= 0 && in == length &&
-            out * sweep_tall <= in && out > columns)
-            columns = out;
+        if (plan_layer_of(plan, id, &layer) && layer.in == length &&
+            layer.out * sweep_tall <= layer.in && layer.out > columns)
+            columns = layer.out;
     return length * (typical + columns) * plan->element;
 }
 
 /* The longest vectors, if they are worth it; where there are products, the longest that tall matrices make. */
 static size_t choose_length(const hs_plan *plan)
 {
-    size_t longest = 0, made = 0, out, in;
+    size_t longest = 0, made = 0;
+    plan_layer layer;
     bool products = false;
     for (int32_t id = 0; id < plan->nodes; id++) {
         const plan_node *node = &plan->node[id];
@@ -107,8 +94,9 @@ static size_t choose_length(const hs_plan *plan)
         longest = length > longest ? length : longest;
         if (node->op == OP_matmul && node->stage == STAGE_SHARD && !is_unused(node))
             products = true;
-        if (layer_of(plan, node, &out, &in) >= 0 && in * sweep_tall <= out && out > made)
-            made = out;
+        if (plan_layer_of(plan, id, &layer) && layer.in * sweep_tall <= layer.out &&
+            layer.out > made)
+            made = layer.out;
     }
     const size_t length = products ? made : longest;
     return bytes_near(plan, length) >= sweep_least_bytes ? length : 0;
@@ -152,8 +140,7 @@ static void find_times(const hs_plan *plan, int32_t *time, needs *need)
             const int32_t t = time[node->input[i]];
             if (in->making == BY_OTHER)
                 continue; /* what it needs is needed by the same step */
-            const bool all =
-                node->op == OP_matmul && role_of(plan, &plan->node[by]) == MAKES_VECTOR;
+            const bool all = node->op == OP_matmul && role_of(plan, by) == MAKES_VECTOR;
             if (t % 2 == 0 && in->count == plan->sweep_length && !all)
                 need[by].by_feature = later(need[by].by_feature, t);
             else
@@ -162,7 +149,7 @@ static void find_times(const hs_plan *plan, int32_t *time, needs *need)
         const needs *n = &need[id];
         if (is_alias(plan, node))
             time[id] = later(n->by_feature, n->whole);
-        else if (is_sweepable(plan, node))
+        else if (is_sweepable(plan, id))
             time[id] = next_of_parity(later(n->by_feature, n->whole + 1), 0);
         else
             time[id] = next_of_parity(later(n->by_feature, n->whole), 1);
@@ -176,7 +163,7 @@ static void sort_by_time(hs_plan *plan, const int32_t *time, int32_t turns, int3
     memset(end, 0, ((size_t)turns + 1) * sizeof *end);
     for (int32_t id = 0; id < plan->nodes; id++) {
         plan_node *node = &plan->node[id];
-        node->in_sweep = is_sweepable(plan, node);
+        node->in_sweep = is_sweepable(plan, id);
         node->position = 2 * (time[id] + 1) + !node->in_sweep;
         end[node->position + 1]++;
     }
@@ -251,11 +238,11 @@ static size_t feature_bytes(const hs_plan *plan)
 size_t sweep_choose_chunk(const hs_plan *plan)
 {
     const size_t line = HS_ALIGN / plan->element; /* where vectors of one lane are cut */
-    size_t widest = 0, out, in;
+    size_t widest = 0;
+    plan_layer layer;
     for (int32_t id = 0; id < plan->nodes; id++)
-        if (role_of(plan, &plan->node[id]) != NEITHER) {
-            layer_of(plan, &plan->node[id], &out, &in);
-            const size_t columns = least(out, in);
+        if (role_of(plan, id) != NEITHER && plan_layer_of(plan, id, &layer)) {
+            const size_t columns = least(layer.out, layer.in);
             widest = columns > widest ? columns : widest;
         }
     size_t chunk = sweep_chunk_bytes / feature_bytes(plan);
@@ -297,7 +284,7 @@ bool sweep_make(hs_plan *plan, plan_step *step, int32_t steps)
     memset(rest, 0, (size_t)steps * sizeof *rest);
     for (int32_t i = 0; i < steps; i++) {
         const plan_node *node = &plan->node[step[i].node];
-        const product_role role = role_of(plan, node);
+        const product_role role = role_of(plan, step[i].node);
         const bool sums = role == NEITHER && node->count == 1;
         step[i].sweep_sum = sums ? sweep->sums++ : -1;
         step[i].sweep_parts = role == SUMS_VECTOR;

@@ -182,6 +182,8 @@ void hs_plan_print(const hs_plan *plan, FILE *out)
                         (int)step->sweep->steps,
                         plan->sweep_chunk < plan->sweep_length ? plan->sweep_chunk
                                                                : plan->sweep_length);
+            if (step->has_twin)
+                fprintf(out, "  the next 2 together, in one reading of their matrix:\n");
             fprintf(out, "  %%%d %s : %s %s -> ", (int)node->tape_id, text,
                     hs_extent_name(node->extent), hs_shape_text(&node->shape, shape));
             if (step->run && strcmp(text, "store") == 0)

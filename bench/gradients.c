@@ -190,6 +190,7 @@ static json_t *measure_case(const settings *set, contenders *all, const bench_ca
     set_rounds(row, set->rounds, set->seconds);
     put_medians(row, &times, set, &is);
     json_object_set_new(row, "flops", json_real(facts.flops));
+    json_object_set_new(row, "matrix_bytes", json_real(facts.matrix_bytes));
     json_object_set_new(row, "parameters", json_integer((json_int_t)parameters));
     json_object_set_new(row, "shards", json_integer((json_int_t)facts.shards));
     json_object_set_new(row, "normals", json_integer((json_int_t)normals));

@@ -22,9 +22,8 @@ double share_of_steps(const json_t *steps, const json_t *row, int threads)
     const char *type = text_of(row, "type");
     const double own = seconds_of(row, "hastings", threads), flops = number_of(row, NULL, "flops");
     if (isfinite(of_threads(row, "read_gbs", "", threads))) {
-        /* Each product with one row reads its weights, forward and for the gradient of its input: two thirds of the
-         * operations, two for each number of 4 bytes. Adam reads and writes parameters and two moments. */
-        const double reads = flops * 2 / 3 / 2 * 4,
+        /* Adam reads and writes parameters and two moments. */
+        const double reads = number_of(row, NULL, "matrix_bytes"),
                      adam = 6 * 4 * number_of(row, NULL, "parameters");
         return (reads / most_of(steps, type, "read_gbs", threads) +
                 adam / most_of(steps, type, "update_gbs", threads)) *

@@ -159,8 +159,12 @@ static hs_product lanes_of(hs_dtype dtype, const hs_product *product, size_t par
 static void run_part(int index, void *context)
 {
     const run_context *c = context;
-    const hs_product p = c->by_lane ? lanes_of(c->dtype, c->product, c->part, index)
+    hs_product twin, p = c->by_lane ? lanes_of(c->dtype, c->product, c->part, index)
                                     : outputs_of(c->dtype, c->product, c->part, index);
+    if (p.twin) {
+        twin = outputs_of(c->dtype, p.twin, c->part, index);
+        p.twin = &twin;
+    }
     c->run(c->dtype, &p, c->kernels);
 }
 
@@ -212,25 +216,37 @@ typedef struct {
     size_t part, stride; /* outputs of a part; from the sums of a section to those of the next */
     int parts;           /* of a section */
     int sections;
-    char *sums;
+    char *sums[2]; /* of the product, and of its twin */
 } section_context;
+
+/* The part of a product that has some of its inputs, and some of the outputs of those. */
+static hs_product section_of(const section_context *c, const hs_product *product, char *sums,
+                             int index)
+{
+    const size_t section = (size_t)(index / c->parts), sections = (size_t)c->sections;
+    const size_t begin = product->in * section / sections, size = hs_dtype_size(c->dtype);
+    const hs_product p = { .out = product->out,
+                           .in = product->in * (section + 1) / sections - begin,
+                           .lanes = 1,
+                           .w = at(product->w, begin * product->w_in * size),
+                           .w_out = 1,
+                           .w_in = product->w_in,
+                           .x = at(product->x, begin * size),
+                           .x_stride = 1,
+                           .y = sums + section * c->stride * size,
+                           .y_stride = 1 };
+    return outputs_of(c->dtype, &p, c->part, index % c->parts);
+}
 
 static void run_section(int index, void *context)
 {
     const section_context *c = context;
-    const size_t section = (size_t)(index / c->parts), sections = (size_t)c->sections;
-    const size_t begin = c->product->in * section / sections, size = hs_dtype_size(c->dtype);
-    hs_product p = { .out = c->product->out,
-                     .in = c->product->in * (section + 1) / sections - begin,
-                     .lanes = 1,
-                     .w = at(c->product->w, begin * c->product->w_in * size),
-                     .w_out = 1,
-                     .w_in = c->product->w_in,
-                     .x = at(c->product->x, begin * size),
-                     .x_stride = 1,
-                     .y = c->sums + section * c->stride * size,
-                     .y_stride = 1 };
-    p = outputs_of(c->dtype, &p, c->part, index % c->parts);
+    const hs_product *twin = c->product->twin;
+    hs_product p = section_of(c, c->product, c->sums[0], index), q;
+    if (twin) {
+        q = section_of(c, twin, c->sums[1], index);
+        p.twin = &q;
+    }
     c->vectors->run(&p);
 }
 
@@ -244,12 +260,24 @@ static int count_sections(hs_dtype dtype, const hs_product *p)
     return sections;
 }
 
-static void run_sections(hs_dtype dtype, const hs_product_vectors *vectors, const hs_product *p,
-                         int sections)
+/* Adds up the sums of all sections: a product with ones. */
+static void add_sections(const section_context *c, const hs_product *p, const char *sums)
 {
     static const float ones_f32[MAX_SECTIONS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
     static const double ones_f64[MAX_SECTIONS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
-    _Alignas(HS_ALIGN) char sums[ROOM_FOR_SUMS];
+    hs_product total = *p;
+    total.in = (size_t)c->sections;
+    total.w = sums;
+    total.w_in = c->stride;
+    total.x = c->dtype == HS_F32 ? (const void *)ones_f32 : ones_f64;
+    total.twin = NULL;
+    c->vectors->run(&total);
+}
+
+static void run_sections(hs_dtype dtype, const hs_product_vectors *vectors, const hs_product *p,
+                         int sections)
+{
+    _Alignas(HS_ALIGN) char sums[2][ROOM_FOR_SUMS];
     /* Threads that sections do not suffice for share their outputs. */
     const bool suffice = p->threads <= 1 || sections % p->threads == 0;
     const size_t pieces = suffice ? 1 : (size_t)(2 * p->threads / sections + 1);
@@ -259,15 +287,12 @@ static void run_sections(hs_dtype dtype, const hs_product_vectors *vectors, cons
                           .part = line_up(dtype, (p->out + pieces - 1) / pieces),
                           .stride = line_up(dtype, p->out),
                           .sections = sections,
-                          .sums = sums };
+                          .sums = { sums[0], sums[1] } };
     c.parts = count_parts(p->out, &c.part);
     hs_parallel_for(p->threads, sections * c.parts, run_section, &c);
-    hs_product total = *p; /* a product with ones */
-    total.in = (size_t)sections;
-    total.w = sums;
-    total.w_in = c.stride;
-    total.x = dtype == HS_F32 ? (const void *)ones_f32 : ones_f64;
-    vectors->run(&total);
+    add_sections(&c, p, sums[0]);
+    if (p->twin)
+        add_sections(&c, p->twin, sums[1]);
 }
 
 static void run_one_lane(run_context *c)

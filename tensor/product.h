@@ -34,9 +34,11 @@ typedef enum {
  *   gate    = zero where gate[o * gate_stride + l] > 0 does not hold, if gate is given.
  * If lanes > 1, then x, y, add, gate and their strides are aligned to HS_ALIGN bytes, and the
  * kernel may compute (and write) lanes up to the next multiple of HS_ALIGN bytes.
- * If lanes == 1, strides of x, y, add and gate are 1: vectors run over features instead.
+ * If lanes == 1, strides of x, y, add and gate are 1: vectors run over features instead. Memory sets the pace then, and
+ * a twin comes almost for nothing: another product by the same w, with x, y, bias, add, gate and act of its own, that is
+ * computed in the same reading of w, to the same bits as alone.
  */
-typedef struct {
+typedef struct hs_product {
     size_t out, in, lanes;
     const void *w;
     size_t w_out, w_in;
@@ -50,6 +52,8 @@ typedef struct {
     const void *gate;
     size_t gate_stride;
     hs_activation_kind act;
+    const struct hs_product
+        *twin;   /* if lanes == 1, or NULL; y of neither is x, add or gate of the other */
     int threads; /* splits the outputs of a large product; 0 or 1: run here alone */
 } hs_product;
 

@@ -5,124 +5,167 @@
 #include <hastings/tensor/product_internal.h>
 #include <hastings/tensor/product_simd_internal.h>
 
-/* Weights that are FAR, too many for the caches near by, are read as four streams, each of them whole and far from the
- * others: the processor guesses what will be read next page by page, and rows next to each other, which share pages,
+/* Weights that are FAR, too many for the caches near by, are read as several streams, each of them whole and far from
+ * the others: the processor guesses what will be read next page by page, and rows next to each other, which share pages,
  * make it guess wrong. That is twice as fast (bench/products.md); among few weights neighbours are faster. */
-enum { FAR_BYTES = 1 << 17, STREAMS = 4, NEIGHBOURS = 8 };
+enum { FAR_BYTES = 1 << 17, COLUMNS = 8 };
 enum { ROWS = LANES < 4 ? LANES : 4 }; /* whose sums fit in a vector */
+
+/* What w is multiplied by: VECTORS of them, in one reading of w. Every result is computed in the same way whatever
+ * VECTORS is. */
+enum { MOST_VECTORS = 2 };
+typedef struct {
+    const real *x[MOST_VECTORS];
+    real *y[MOST_VECTORS];
+} operands;
+
+/* A vector of w, or its first numbers. The compiler would rather fetch it again for every x, and so have half as many
+ * fetches from memory under way. */
+HS_INLINE vec load_once(const int VECTORS, const real *w, size_t left)
+{
+    vec a = v_load_some(w, left);
+    if (VECTORS > 1)
+        HS_IN_REGISTER(a);
+    return a;
+}
 
 /* ---- Rows of w contiguous: dot products ---- */
 
-/* Dot products of `rows` rows of w, `apart` numbers from one to the next, with x; lane r of the result is row r's.
+/* Dot products of `rows` rows of w, `apart` numbers from one to the next, with every x; lane r of a result is row r's.
  * Every row is summed in the same way whatever `rows` is. */
-HS_INLINE vec row_dots(const size_t rows, const real *w, size_t apart, const real *x, size_t in)
+HS_INLINE void row_dots(const int VECTORS, const size_t rows, const real *w, size_t apart,
+                        const real *const *x, size_t in, vec *result)
 {
-    vec a[ROWS][2];
+    vec a[MOST_VECTORS][ROWS][2];
     HS_UNROLL
-    for (size_t r = 0; r < rows; r++)
-        a[r][0] = a[r][1] = (vec){ 0 };
-    size_t k = 0;
-    for (; k + 2 * LANES <= in; k += 2 * LANES) {
-        vec x0 = v_loadu(x + k), x1 = v_loadu(x + k + LANES);
+    for (int v = 0; v < VECTORS; v++)
         HS_UNROLL
-        for (size_t r = 0; r < rows; r++) {
-            a[r][0] += v_loadu(w + r * apart + k) * x0;
-            a[r][1] += v_loadu(w + r * apart + k + LANES) * x1;
+    for (size_t r = 0; r < rows; r++)
+        a[v][r][0] = a[v][r][1] = (vec){ 0 };
+    size_t k = 0;
+    for (; k + 2 * LANES <= in; k += 2 * LANES)
+        HS_UNROLL
+    for (size_t r = 0; r < rows; r++) {
+        const vec w0 = load_once(VECTORS, w + r * apart + k, LANES);
+        const vec w1 = load_once(VECTORS, w + r * apart + k + LANES, LANES);
+        HS_UNROLL
+        for (int v = 0; v < VECTORS; v++) {
+            a[v][r][0] += w0 * v_loadu(x[v] + k);
+            a[v][r][1] += w1 * v_loadu(x[v] + k + LANES);
         }
     }
-    for (; k < in; k += LANES) {
-        vec x0 = v_load_some(x + k, in - k);
+    for (; k < in; k += LANES)
+        HS_UNROLL
+    for (size_t r = 0; r < rows; r++) {
+        const vec w0 = load_once(VECTORS, w + r * apart + k, in - k);
+        HS_UNROLL
+        for (int v = 0; v < VECTORS; v++)
+            a[v][r][0] += w0 * v_load_some(x[v] + k, in - k);
+    }
+    HS_UNROLL
+    for (int v = 0; v < VECTORS; v++) {
+        vec sums[ROWS];
         HS_UNROLL
         for (size_t r = 0; r < rows; r++)
-            a[r][0] += v_load_some(w + r * apart + k, in - k) * x0;
+            sums[r] = a[v][r][0] + a[v][r][1];
+        result[v] = v_fold(sums, (int)rows);
     }
-    vec sums[ROWS];
-    HS_UNROLL
-    for (size_t r = 0; r < rows; r++)
-        sums[r] = a[r][0] + a[r][1];
-    return v_fold(sums, (int)rows);
 }
 
-HS_INLINE void multiply_rows(const bool FAR, size_t out, size_t in, const real *w, size_t w_out,
-                             const real *x, real *y)
+HS_INLINE void multiply_rows(const int VECTORS, const bool FAR, size_t out, size_t in,
+                             const real *w, size_t w_out, const operands *of)
 {
     const size_t group = ROWS, groups = out / group;
     const size_t apart = FAR ? groups : 1, step = FAR ? 1 : group;
+    vec sums[MOST_VECTORS];
     for (size_t g = 0, o = 0; g < groups; g++, o += step) {
-        vec sums = row_dots(group, w + o * w_out, apart * w_out, x, in);
+        row_dots(VECTORS, group, w + o * w_out, apart * w_out, of->x, in, sums);
         HS_UNROLL
+        for (int v = 0; v < VECTORS; v++)
+            HS_UNROLL
         for (size_t r = 0; r < group; r++)
-            y[o + r * apart] += sums[r];
+            of->y[v][o + r * apart] += sums[v][r];
     }
-    for (size_t o = groups * group; o < out; o++)
-        y[o] += row_dots(1, w + o * w_out, 0, x, in)[0];
+    for (size_t o = groups * group; o < out; o++) {
+        row_dots(VECTORS, 1, w + o * w_out, 0, of->x, in, sums);
+        HS_UNROLL
+        for (int v = 0; v < VECTORS; v++)
+            of->y[v][o] += sums[v][0];
+    }
 }
 
 /* ---- Columns of w contiguous: y += column k times x[k], several columns at a time ---- */
 
-/* Columns k, k + apart and so on, where k is the column that w and x begin with. */
-HS_INLINE void add_columns(const int columns, size_t apart, size_t out, const real *w, size_t w_in,
-                           const real *x, real *y)
+/* The columns' first `left` numbers, or a vector of them, from w on. */
+HS_INLINE void add_vectors(const int VECTORS, const int columns, const vec (*xs)[COLUMNS],
+                           const real *w, size_t apart, real *const *y, size_t o, size_t left)
 {
-    vec xs[NEIGHBOURS];
+    vec a[MOST_VECTORS];
     HS_UNROLL
+    for (int v = 0; v < VECTORS; v++)
+        a[v] = v_load_some(y[v] + o, left);
+    HS_UNROLL
+    for (int c = 0; c < columns; c++) {
+        const vec column = load_once(VECTORS, w + (size_t)c * apart + o, left);
+        HS_UNROLL
+        for (int v = 0; v < VECTORS; v++)
+            a[v] += column * xs[v][c];
+    }
+    HS_UNROLL
+    for (int v = 0; v < VECTORS; v++)
+        v_store_some(y[v] + o, a[v], left);
+}
+
+/* Columns k, k + apart and so on. */
+HS_INLINE void add_columns(const int VECTORS, const int columns, size_t k, size_t apart, size_t out,
+                           const real *w, size_t w_in, const operands *of)
+{
+    vec xs[MOST_VECTORS][COLUMNS];
+    HS_UNROLL
+    for (int v = 0; v < VECTORS; v++)
+        HS_UNROLL
     for (int c = 0; c < columns; c++)
-        xs[c] = v_set1(x[(size_t)c * apart]);
+        xs[v][c] = v_set1(of->x[v][k + (size_t)c * apart]);
     size_t o = 0;
-    for (; o + LANES <= out; o += LANES) {
-        vec a = v_loadu(y + o);
-        HS_UNROLL
-        for (int c = 0; c < columns; c++)
-            a += v_loadu(w + (size_t)c * apart * w_in + o) * xs[c];
-        v_storeu(y + o, a);
-    }
-    if (o < out) {
-        vec a = v_load_first(y + o, out - o);
-        HS_UNROLL
-        for (int c = 0; c < columns; c++)
-            a += v_load_first(w + (size_t)c * apart * w_in + o, out - o) * xs[c];
-        v_store_first(y + o, a, out - o);
-    }
+    for (; o + LANES <= out; o += LANES)
+        add_vectors(VECTORS, columns, xs, w + k * w_in, apart * w_in, of->y, o, LANES);
+    if (o < out)
+        add_vectors(VECTORS, columns, xs, w + k * w_in, apart * w_in, of->y, o, out - o);
 }
 
-HS_INLINE void multiply_columns(const bool FAR, size_t out, size_t in, const real *w, size_t w_in,
-                                const real *x, real *y)
+HS_INLINE void multiply_columns(const int VECTORS, const bool FAR, size_t out, size_t in,
+                                const real *w, size_t w_in, const operands *of)
 {
-    size_t k = 0;
-    if (FAR) {
-        const size_t apart = in / STREAMS;
-        for (; k < apart; k++)
-            add_columns(STREAMS, apart, out, w + k * w_in, w_in, x + k, y);
-        k = apart * STREAMS;
-    }
-    for (; !FAR && k + NEIGHBOURS <= in; k += NEIGHBOURS)
-        add_columns(NEIGHBOURS, 1, out, w + k * w_in, w_in, x + k, y);
+    const size_t groups = in / COLUMNS, apart = FAR ? groups : 1, step = FAR ? 1 : COLUMNS;
+    for (size_t g = 0, k = 0; g < groups; g++, k += step)
+        add_columns(VECTORS, COLUMNS, k, apart, out, w, w_in, of);
+    size_t k = groups * COLUMNS;
     for (; k + 2 <= in; k += 2)
-        add_columns(2, 1, out, w + k * w_in, w_in, x + k, y);
+        add_columns(VECTORS, 2, k, 1, out, w, w_in, of);
     if (k < in)
-        add_columns(1, 1, out, w + k * w_in, w_in, x + k, y);
-}
-
-static HS_NOINLINE void multiply_far(size_t out, size_t in, const real *w, size_t w_out,
-                                     size_t w_in, const real *x, real *y)
-{
-    if (w_in == 1)
-        multiply_rows(true, out, in, w, w_out, x, y);
-    else
-        multiply_columns(true, out, in, w, w_in, x, y);
+        add_columns(VECTORS, 1, k, 1, out, w, w_in, of);
 }
 
 /* y += w x, one of the strides of w being 1. The order of a column's sums is decided by all of w, not by the outputs
  * that are asked for. */
+HS_INLINE void multiply_all(const int VECTORS, size_t out, size_t in, const real *w, size_t w_out,
+                            size_t w_in, const operands *of)
+{
+    const bool far = (w_in == 1 ? out * w_out : in * w_in) * sizeof(real) >= FAR_BYTES;
+    if (w_in == 1 && far)
+        multiply_rows(VECTORS, true, out, in, w, w_out, of);
+    else if (w_in == 1)
+        multiply_rows(VECTORS, false, out, in, w, w_out, of);
+    else if (far)
+        multiply_columns(VECTORS, true, out, in, w, w_in, of);
+    else
+        multiply_columns(VECTORS, false, out, in, w, w_in, of);
+}
+
 static void multiply(size_t out, size_t in, const real *w, size_t w_out, size_t w_in, const real *x,
                      real *y)
 {
-    if ((w_in == 1 ? out * w_out : in * w_in) * sizeof(real) >= FAR_BYTES)
-        multiply_far(out, in, w, w_out, w_in, x, y);
-    else if (w_in == 1)
-        multiply_rows(false, out, in, w, w_out, x, y);
-    else
-        multiply_columns(false, out, in, w, w_in, x, y);
+    multiply_all(1, out, in, w, w_out, w_in, &(operands){ { x }, { y } });
 }
 
 HS_INLINE void activate_loop(const hs_activation_kind act, real *y, const real *gate, size_t n)
@@ -135,15 +178,33 @@ HS_INLINE void activate_loop(const hs_activation_kind act, real *y, const real *
     }
 }
 
-static void run(const hs_product *p)
+static void begin(const hs_product *p)
 {
     const real *bias = p->bias, *add = p->add;
     real *y = p->y;
     for (size_t o = 0; o < p->out; o++)
         y[o] = (bias ? bias[o] : 0) + (add ? add[o] : 0);
-    multiply(p->out, p->in, p->w, p->w_out, p->w_in, p->x, y);
+}
+
+static void finish(const hs_product *p)
+{
     if (p->act != HS_ACT_NONE || p->gate)
-        HS_SWITCH_ACTIVATION(p->act, activate_loop, y, p->gate, p->out)
+        HS_SWITCH_ACTIVATION(p->act, activate_loop, p->y, p->gate, p->out)
+}
+
+static void run(const hs_product *p)
+{
+    const hs_product *twin = p->twin;
+    begin(p);
+    if (twin) {
+        begin(twin);
+        multiply_all(2, p->out, p->in, p->w, p->w_out, p->w_in,
+                     &(operands){ { p->x, twin->x }, { p->y, twin->y } });
+        finish(twin);
+    } else {
+        multiply(p->out, p->in, p->w, p->w_out, p->w_in, p->x, p->y);
+    }
+    finish(p);
 }
 
 static void lane(const hs_product_lane *p)

@@ -285,6 +285,30 @@ START_TEST(failures_of_long_tapes)
 }
 END_TEST
 
+/* Of one row, with two layers that share their matrix. */
+static hs_status twins(FILE *sink)
+{
+    hs_tape *tape = hs_tape_new(HS_F64);
+    hs_var w = hs_tensor(tape, hs_dims(WIDE, IN), w_data), y[2];
+    for (uint32_t i = 0; i < 2; i++)
+        y[i] = hs_tanh(hs_matmul(w, hs_normal(tape, HS_ROW, hs_dims(IN), i)));
+    hs_plan *plan;
+    hs_status status = hs_plan_new(&plan, y, 2, NULL);
+    if (status == HS_OK) {
+        ck_assert(plan->step[STAGE_SHARD][2].has_twin);
+        hs_plan_print(plan, sink);
+    }
+    hs_plan_free(plan);
+    hs_tape_free(tape);
+    return status;
+}
+
+START_TEST(failures_of_twins)
+{
+    fail_each(twins);
+}
+END_TEST
+
 START_TEST(failures_of_sweeps)
 {
     sweep_least_bytes = sweep_chunk_bytes = sweep_tall = 0;
@@ -304,6 +328,7 @@ static Suite *memory_suite(void)
     tcase_add_test(tests, failures_of_traced_plans);
     tcase_add_test(tests, failures_of_gradient_checks);
     tcase_add_test(tests, failures_of_long_tapes);
+    tcase_add_test(tests, failures_of_twins);
     tcase_add_test(tests, failures_of_sweeps);
     suite_add_tcase(suite, tests);
     return suite;

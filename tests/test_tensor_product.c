@@ -127,6 +127,39 @@ typedef struct {
     hs_activation_kind act;
 } product_case;
 
+/* A product with one lane, and another by the same weights in the same reading of them: the bits are those of each
+ * alone. */
+static void try_twins(hs_isa isa, hs_dtype dtype, const hs_product *p, const void *alone)
+{
+    hs_product q = *p, both = *p;
+    void *x = random_rows(dtype, p->in, 1, 1), *other_bias = random_rows(dtype, 1, p->out, p->out);
+    void *y[3];
+    for (int i = 0; i < 3; i++)
+        y[i] = random_rows(dtype, p->out, 1, 1);
+    q.x = x;
+    q.bias = p->bias ? NULL : other_bias;
+    q.add = NULL;
+    q.gate = p->gate ? NULL : other_bias;
+    q.act = p->act == HS_ACT_RELU ? HS_ACT_NONE : HS_ACT_RELU;
+    q.y = y[0];
+    hs_product_run_as(isa, HS_PRODUCT_OWN, dtype, &q);
+    if (p->add == p->y)
+        both.add = NULL; /* what was added to is the result now */
+    both.y = y[1];
+    q.y = y[2];
+    both.twin = &q;
+    hs_product_run_as(isa, HS_PRODUCT_OWN, dtype, &both);
+    const size_t bytes = p->out * hs_dtype_size(dtype);
+    ck_assert_mem_eq(y[0], y[2], bytes);
+    if (both.add == p->add)
+        ck_assert_mem_eq(alone, y[1], bytes);
+    for (int i = 0; i < 3; i++) {
+        ck_assert(isnan(get(dtype, y[i], p->out)));
+        hs_free(y[i]);
+    }
+    hs_free(x), hs_free(other_bias);
+}
+
 static void try_product(hs_dtype dtype, const product_case *c)
 {
     const size_t stride = c->lanes == 1 ? 1 : padded(dtype, c->lanes);
@@ -165,6 +198,8 @@ static void try_product(hs_dtype dtype, const product_case *c)
                 p.threads = threads;
                 hs_product_run_as((hs_isa)isa, (hs_product_method)method, dtype, &p);
                 ck_assert(isnan(get(dtype, result, c->out * stride)));
+                if (c->lanes == 1)
+                    try_twins((hs_isa)isa, dtype, &p, result);
                 if (!first) {
                     check_product(dtype, &p, adds ? add : NULL, result);
                     first = result;
