@@ -42,17 +42,26 @@ HS_INLINE vec product_at(factor_kind by, const real *a, const real *b, size_t n,
                                      : v_loadu(b + row * n + lane));
 }
 
+/* Sums are compensated once for so many rows. */
+enum { ROWS_TOGETHER = 32 };
+
+HS_INLINE void add_together(vec *sum, vec *error, vec some)
+{
+    const vec y = some - *error, t = *sum + y, e = (t - *sum) - y;
+    *error = v_keep(e - e == 0, e); /* as in add_one */
+    *sum = t;
+}
+
 /* Sums of `rows` products, for `width` vectors side by side: sums and errors stay in registers. The rows between two
  * compensated additions are added in two chains, so that the additions overlap. */
 HS_INLINE void sum_some_products(size_t width, factor_kind by, size_t n, size_t rows, real *out,
                                  const real *a, const real *b, size_t stride, bool add_to)
 {
-    enum { TOGETHER = 32 };
     vec sum[4], error[4];
     for (size_t k = 0; k < width; k++)
         sum[k] = error[k] = (vec){ 0 };
-    for (size_t first = 0; first < rows; first += TOGETHER) {
-        const size_t end = first + TOGETHER < rows ? first + TOGETHER : rows;
+    for (size_t first = 0; first < rows; first += ROWS_TOGETHER) {
+        const size_t end = first + ROWS_TOGETHER < rows ? first + ROWS_TOGETHER : rows;
         vec some[2][4];
         for (size_t k = 0; k < width; k++)
             some[0][k] = some[1][k] = (vec){ 0 };
@@ -63,11 +72,8 @@ HS_INLINE void sum_some_products(size_t width, factor_kind by, size_t n, size_t 
                     some[odd][k] += product_at(by, a, b, n, stride, r + odd, k * LANES);
         for (size_t k = 0; r < end && k < width; k++)
             some[0][k] += product_at(by, a, b, n, stride, r, k * LANES);
-        for (size_t k = 0; k < width; k++) {
-            const vec y = some[0][k] + some[1][k] - error[k], t = sum[k] + y, e = (t - sum[k]) - y;
-            error[k] = v_keep(e - e == 0, e); /* as in add_one */
-            sum[k] = t;
-        }
+        for (size_t k = 0; k < width; k++)
+            add_together(&sum[k], &error[k], some[0][k] + some[1][k]);
     }
     for (size_t k = 0; k < width; k++)
         v_storeu(out + k * LANES, add_to ? v_loadu(out + k * LANES) + sum[k] : sum[k]);
@@ -94,6 +100,89 @@ static void sum_products(size_t n, size_t rows, void *out, const void *a, const 
         sum_products_by(BY_ITSELF, n, rows, out, a, b, stride, add_to);
     else
         sum_products_by(BY_VECTOR, n, rows, out, a, b, stride, add_to);
+}
+
+/* Adds the products of a row, each value of which is loaded once. */
+HS_INLINE void add_gram_row(const int vectors, const bool numbers, vec *some, const real *const *v,
+                            size_t at, const real *number)
+{
+    vec a[GRAM_VECTORS];
+    HS_UNROLL
+    for (int i = 0; i < vectors; i++)
+        a[i] = v_loadu(v[i] + at);
+    HS_UNROLL
+    for (int i = 0; i < vectors; i++) {
+        HS_UNROLL
+        for (int j = 0; j <= i; j++)
+            some[i * (i + 1) / 2 + j] += a[i] * a[j];
+    }
+    HS_UNROLL
+    for (int i = 0; i < vectors && numbers; i++)
+        some[GRAM_PAIRS + i] += a[i] * v_set1(*number);
+}
+
+HS_INLINE bool is_in_gram(const int vectors, const bool numbers, int k)
+{
+    return k < vectors * (vectors + 1) / 2 ||
+           (numbers && k >= GRAM_PAIRS && k < GRAM_PAIRS + vectors);
+}
+
+/* In the order of sum_some_products(). */
+HS_INLINE void gram_of(const int vectors, const bool numbers, size_t n, size_t rows,
+                       const real *const *v, const real *number, size_t stride, real *out,
+                       size_t apart)
+{
+    for (size_t lane = 0; lane < n; lane += LANES) {
+        vec sum[GRAM_SUMS], error[GRAM_SUMS];
+        for (int k = 0; k < GRAM_SUMS; k++)
+            sum[k] = error[k] = (vec){ 0 };
+        for (size_t first = 0; first < rows; first += ROWS_TOGETHER) {
+            const size_t end = first + ROWS_TOGETHER < rows ? first + ROWS_TOGETHER : rows;
+            vec some[2][GRAM_SUMS];
+            HS_UNROLL
+            for (int k = 0; k < GRAM_SUMS; k++)
+                some[0][k] = some[1][k] = (vec){ 0 };
+            size_t r = first;
+            for (; r + 2 <= end; r += 2) {
+                HS_UNROLL
+                for (size_t odd = 0; odd < 2; odd++)
+                    add_gram_row(vectors, numbers, some[odd], v, (r + odd) * n + lane,
+                                 number + (r + odd) * stride);
+            }
+            if (r < end)
+                add_gram_row(vectors, numbers, some[0], v, r * n + lane, number + r * stride);
+            HS_UNROLL
+            for (int k = 0; k < GRAM_SUMS; k++)
+                if (is_in_gram(vectors, numbers, k))
+                    add_together(&sum[k], &error[k], some[0][k] + some[1][k]);
+        }
+        HS_UNROLL
+        for (int k = 0; k < GRAM_SUMS; k++)
+            if (is_in_gram(vectors, numbers, k))
+                v_storeu(out + (size_t)k * apart + lane, sum[k]);
+    }
+}
+
+static void gram(size_t n, size_t rows, int vectors, const void *const *v, const void *number,
+                 size_t stride, void *out, size_t apart)
+{
+    const real *value[GRAM_VECTORS] = { NULL };
+    for (int i = 0; i < vectors; i++)
+        value[i] = v[i];
+#define GRAM_CASE(count)                                                                           \
+    case count:                                                                                    \
+        if (number)                                                                                \
+            gram_of(count, true, n, rows, value, number, stride, out, apart);                      \
+        else                                                                                       \
+            gram_of(count, false, n, rows, value, value[0], 0, out, apart);                        \
+        break
+    switch (vectors) {
+        GRAM_CASE(1);
+        GRAM_CASE(2);
+        GRAM_CASE(3);
+    default:
+        break;
+    }
 }
 
 /* softplus(x) = max(x, 0) + log(1 + e), e = exp(-|x|). A sum of several takes one logarithm, that
@@ -161,8 +250,8 @@ HS_INLINE vec sigmoid_total(size_t count, size_t stride, const real *x, const re
         sigmoid_take(&even, v_loadu(x + k * stride), v_loadu(s + k * stride));
     const vec product = even.product * odd.product;
     const vec minus_1 = times_minus_1(even.product_minus_1, odd.product_minus_1);
-    return (even.above + odd.above) - v_select(product < V_CONST(0.5), v_log(product),
-                                               v_log1p(v_max(V_CONST(-0.5), minus_1)));
+    return (even.above + odd.above) -
+           v_select(product < V_CONST(0.5), v_log(product), v_log1p(v_max(V_CONST(-0.5), minus_1)));
 }
 
 static void add_softplus(size_t n, size_t rows, size_t stride, void *sum_, void *error_,
@@ -367,6 +456,7 @@ const batch_kernels HS_KERNEL(batch) = {
     .add_compensated = add_compensated,
     .add_softplus = add_softplus,
     .sum_products = sum_products,
+    .gram = gram,
     .add = add,
     .sum = sum,
     .sum_softplus = sum_softplus,

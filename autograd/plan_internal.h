@@ -4,7 +4,8 @@
  *     plan_graph.c    the live part of the tape, equal nodes merged, identities removed
  *                     (plan_simplify.c), sums over features taken apart (plan_expand.c)
  *     plan_fuse.c     which nodes are computed inside another's kernel
- *     plan_sweep.c    which steps go over long vectors together, and hence their order
+ *     plan_sweep.c    which steps go over long vectors together, and hence their order (plan_gram.c: which
+ *                     sums of theirs are made together)
  *     plan_twins.c    which products share a reading of their matrix, and hence the same
  *     plan_layout.c   how the batch is cut, and where each value is stored
  *     plan_steps.c    the kernel calls, in order (plan_program.c: elementwise groups;
@@ -161,6 +162,16 @@ static inline size_t row_stride(const program *p, const program_operand *operand
     return operand->stride[kind][p->dims[kind] - 1];
 }
 
+/* Sums over features of products of the same few values, made in one way through them. */
+typedef struct {
+    program_operand vector[GRAM_VECTORS], number;
+    int vectors;
+    bool numbers;           /* there is a `number` */
+    size_t stride;          /* of it, from one feature to the next */
+    int32_t last;           /* the step of the sweep that makes all of them: the last one's */
+    int32_t sum[GRAM_SUMS]; /* of the sweep, for each sum of the kernel; -1: not wanted */
+} plan_gram;
+
 /* Consecutive steps over vectors of the same length, run chunk by chunk of its features: a chunk of every value
  * fits into the cache, where the next step finds it. Steps that sum over features have a place for the sum of each
  * piece, a number of consecutive chunks; pieces may run on threads of their own. */
@@ -171,6 +182,7 @@ typedef struct {
     size_t sum_numbers;     /* room for the result of a sum */
     size_t part_bytes;      /* for the products of a piece that sum over features */
     size_t scratch;         /* bytes, of a thread */
+    plan_gram *gram;        /* or NULL */
 } plan_sweep;
 
 struct plan_step {
@@ -186,6 +198,7 @@ struct plan_step {
     bool has_twin;               /* computes the next one too */
     plan_sweep *sweep;           /* if it is the first of one */
     int32_t sweep_sum;           /* number of the sum in its sweep, or -1 */
+    bool in_gram;                /* made with others, by the Gram matrix of its sweep */
     bool sweep_parts;            /* a product that sums over the features of its sweep: */
     size_t sweep_part;           /* where its result is among those of a piece */
     size_t out_feature;          /* elements from one feature of the result to the next */
@@ -354,6 +367,12 @@ void layer_sum_from(const plan_step *step, run_state *state, size_t first, size_
 bool sweep_make(hs_plan *plan, plan_step *step, int32_t steps);
 void sweep_run(const plan_step *step, run_state *state);
 size_t sweep_choose_chunk(const hs_plan *plan);
+
+/* Looks for sums of a sweep that can be made together, and makes those of a chunk, `apart` numbers from one to the next. */
+bool gram_make(hs_plan *plan, plan_sweep *sweep, plan_step *step);
+extern bool gram_allowed; /* tests unset it */
+void gram_run(const plan_gram *gram, const program *p, run_state *state, size_t first, char *out,
+              size_t apart);
 extern size_t sweep_least_bytes, sweep_chunk_bytes, sweep_matrix_bytes, sweep_tall;
 
 /* Whether a result is added to what is there: parts of a sum over the batch are, except for the first. */

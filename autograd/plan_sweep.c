@@ -274,6 +274,12 @@ static bool make_programs(hs_plan *plan, plan_sweep *sweep, plan_step *step, pro
     return true;
 }
 
+/* Sums that are made at a time. */
+static size_t results_of(const plan_sweep *sweep)
+{
+    return sweep->gram ? GRAM_SUMS : 1;
+}
+
 bool sweep_make(hs_plan *plan, plan_step *step, int32_t steps)
 {
     plan_sweep *sweep = hs_arena_alloc(&plan->arena, sizeof *sweep);
@@ -297,16 +303,19 @@ bool sweep_make(hs_plan *plan, plan_step *step, int32_t steps)
         if (step[i].program && !make_programs(plan, sweep, &step[i], &rest[i]))
             return false;
     }
+    if (!gram_make(plan, sweep, step))
+        return false;
     /* Products of each piece are kept apart: with other shards to work on, there is one piece. */
     sweep->pieces = least(MOST_PIECES, chunks_of(plan));
     if (sweep->part_bytes)
         sweep->pieces =
             plan->bins > 1 ? 1 : least(sweep->pieces, MOST_PARTS_BYTES / sweep->part_bytes + 1);
     sweep->threads = plan->bins == 1 ? least((size_t)plan->threads, sweep->pieces) : 1;
-    /* For each thread the values of a chunk, the programs' scratch and the result of one sum; for each piece its sums
+    /* For each thread the values of a chunk, the programs' scratch and the results of sums; for each piece its sums
      * and their errors, and, but for the first, its products. */
     const size_t sum_bytes = sweep->sum_numbers * plan->element;
-    sweep->scratch = plan->chunk_bytes + hs_align_up(sweep->scratch) + sum_bytes;
+    sweep->scratch =
+        plan->chunk_bytes + hs_align_up(sweep->scratch) + results_of(sweep) * sum_bytes;
     const size_t total = sweep->threads * sweep->scratch +
                          sweep->pieces * (size_t)sweep->sums * 2 * sum_bytes +
                          (sweep->pieces - 1) * sweep->part_bytes;
@@ -356,6 +365,17 @@ static void run_product(const sweep_job *j, size_t piece, const plan_step *step,
         layer_run_from(step, state, first, count);
 }
 
+static void run_gram(const sweep_job *j, size_t piece, const program *p, size_t first,
+                     run_state *state, char *results)
+{
+    const plan_sweep *sweep = j->step->sweep;
+    gram_run(sweep->gram, p, state, first, results, sweep->sum_numbers);
+    for (size_t k = 0; k < GRAM_SUMS; k++)
+        if (sweep->gram->sum[k] >= 0)
+            add_to_sum(j, piece, sweep->gram->sum[k],
+                       results + k * sweep->sum_numbers * state->plan->element);
+}
+
 static void run_chunk(const sweep_job *j, size_t piece, size_t first, bool begins, run_state *state,
                       char *result)
 {
@@ -372,6 +392,11 @@ static void run_chunk(const sweep_job *j, size_t piece, size_t first, bool begin
             continue;
         }
         const program *p = left < chunk ? sweep->rest[i] : step->program;
+        if (step->in_gram) {
+            if (i == sweep->gram->last)
+                run_gram(j, piece, p, first, state, result);
+            continue;
+        }
         if (step->sweep_sum >= 0) {
             program_run_from(p, state, first, result, false);
             add_to_sum(j, piece, step->sweep_sum, result);
@@ -394,8 +419,9 @@ static void run_piece(int piece_, void *context)
     state.threads = 1;
     state.chunk = state.scratch + (size_t)hs_thread_index() * sweep->scratch;
     state.scratch = state.chunk + plan->chunk_bytes;
-    char *result = state.chunk + sweep->scratch - sum_bytes;
-    memset(result, 0, sum_bytes); /* what a sum leaves is added up in whole vectors */
+    char *result = state.chunk + sweep->scratch - results_of(sweep) * sum_bytes;
+    memset(result, 0,
+           results_of(sweep) * sum_bytes); /* what a sum leaves is added up in whole vectors */
     if (sweep->sums)
         memset(sum_of(j, piece, 0), 0, (size_t)sweep->sums * 2 * sum_bytes);
     const size_t chunks = chunks_of(plan);

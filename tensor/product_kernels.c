@@ -162,10 +162,11 @@ HS_INLINE void run_tiles(const int TO, const int NV, const bool HALF, const hs_p
                 add_products(TO, NV, HALF, a, h, w, w_out, x);
             if (act == HS_ACT_RELU) {
                 HS_UNROLL
-                for (int t = 0; t < TO; t++)
+                for (int t = 0; t < TO; t++) {
                     HS_UNROLL
-                for (int v = 0; v < NV; v++)
-                    a[t][v] = v_relu(a[t][v]);
+                    for (int v = 0; v < NV; v++)
+                        a[t][v] = v_relu(a[t][v]);
+                }
             }
             const real *gate = p->gate ? (const real *)p->gate + o * p->gate_stride + l : NULL;
             if (gate && act <= HS_ACT_RELU) {
@@ -379,15 +380,16 @@ HS_INLINE void lane_tile(const int TO, const int TJ, const int NV, const bool a_
     vec sum[2][2][LANE_NV] = { 0 };
     for (size_t k = 0; k < p->in; k++, a += p->a_in * a_step, b += p->b_in * b_step) {
         HS_UNROLL
-        for (int v = 0; v < NV; v++)
+        for (int v = 0; v < NV; v++) {
             HS_UNROLL
-        for (int t = 0; t < TO; t++) {
-            const real *at = a + (size_t)t * p->a_out * a_step;
-            vec av = a_shared ? v_set1(*at) : v_load(at + v * LANES);
-            HS_UNROLL
-            for (int u = 0; u < TJ; u++) {
-                const real *bu = b + (size_t)u * p->b_n * b_step;
-                sum[t][u][v] += av * (b_shared ? v_set1(*bu) : v_load(bu + v * LANES));
+            for (int t = 0; t < TO; t++) {
+                const real *at = a + (size_t)t * p->a_out * a_step;
+                vec av = a_shared ? v_set1(*at) : v_load(at + v * LANES);
+                HS_UNROLL
+                for (int u = 0; u < TJ; u++) {
+                    const real *bu = b + (size_t)u * p->b_n * b_step;
+                    sum[t][u][v] += av * (b_shared ? v_set1(*bu) : v_load(bu + v * LANES));
+                }
             }
         }
     }

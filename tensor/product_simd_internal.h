@@ -8,14 +8,6 @@
 #include <hastings/tensor/simd.h>
 #include <hastings/tensor/vector_math.h>
 
-/* Loops over register tiles have constant bounds after inlining; they must be unrolled whole for
- * the tile to live in registers. */
-#if defined(__clang__)
-#define HS_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define HS_UNROLL _Pragma("GCC unroll 32")
-#endif
-
 #define HS_NOINLINE __attribute__((noinline))
 
 /* Keeps a loaded vector in a register: without it GCC may load it anew for every use, as the memory

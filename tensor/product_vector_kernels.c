@@ -38,29 +38,32 @@ HS_INLINE void row_dots(const int VECTORS, const size_t rows, const real *w, siz
 {
     vec a[MOST_VECTORS][ROWS][2];
     HS_UNROLL
-    for (int v = 0; v < VECTORS; v++)
+    for (int v = 0; v < VECTORS; v++) {
         HS_UNROLL
-    for (size_t r = 0; r < rows; r++)
-        a[v][r][0] = a[v][r][1] = (vec){ 0 };
+        for (size_t r = 0; r < rows; r++)
+            a[v][r][0] = a[v][r][1] = (vec){ 0 };
+    }
     size_t k = 0;
-    for (; k + 2 * LANES <= in; k += 2 * LANES)
+    for (; k + 2 * LANES <= in; k += 2 * LANES) {
         HS_UNROLL
-    for (size_t r = 0; r < rows; r++) {
-        const vec w0 = load_once(VECTORS, w + r * apart + k, LANES);
-        const vec w1 = load_once(VECTORS, w + r * apart + k + LANES, LANES);
-        HS_UNROLL
-        for (int v = 0; v < VECTORS; v++) {
-            a[v][r][0] += w0 * v_loadu(x[v] + k);
-            a[v][r][1] += w1 * v_loadu(x[v] + k + LANES);
+        for (size_t r = 0; r < rows; r++) {
+            const vec w0 = load_once(VECTORS, w + r * apart + k, LANES);
+            const vec w1 = load_once(VECTORS, w + r * apart + k + LANES, LANES);
+            HS_UNROLL
+            for (int v = 0; v < VECTORS; v++) {
+                a[v][r][0] += w0 * v_loadu(x[v] + k);
+                a[v][r][1] += w1 * v_loadu(x[v] + k + LANES);
+            }
         }
     }
-    for (; k < in; k += LANES)
+    for (; k < in; k += LANES) {
         HS_UNROLL
-    for (size_t r = 0; r < rows; r++) {
-        const vec w0 = load_once(VECTORS, w + r * apart + k, in - k);
-        HS_UNROLL
-        for (int v = 0; v < VECTORS; v++)
-            a[v][r][0] += w0 * v_load_some(x[v] + k, in - k);
+        for (size_t r = 0; r < rows; r++) {
+            const vec w0 = load_once(VECTORS, w + r * apart + k, in - k);
+            HS_UNROLL
+            for (int v = 0; v < VECTORS; v++)
+                a[v][r][0] += w0 * v_load_some(x[v] + k, in - k);
+        }
     }
     HS_UNROLL
     for (int v = 0; v < VECTORS; v++) {
@@ -81,10 +84,11 @@ HS_INLINE void multiply_rows(const int VECTORS, const bool FAR, size_t out, size
     for (size_t g = 0, o = 0; g < groups; g++, o += step) {
         row_dots(VECTORS, group, w + o * w_out, apart * w_out, of->x, in, sums);
         HS_UNROLL
-        for (int v = 0; v < VECTORS; v++)
+        for (int v = 0; v < VECTORS; v++) {
             HS_UNROLL
-        for (size_t r = 0; r < group; r++)
-            of->y[v][o + r * apart] += sums[v][r];
+            for (size_t r = 0; r < group; r++)
+                of->y[v][o + r * apart] += sums[v][r];
+        }
     }
     for (size_t o = groups * group; o < out; o++) {
         row_dots(VECTORS, 1, w + o * w_out, 0, of->x, in, sums);
@@ -122,10 +126,11 @@ HS_INLINE void add_columns(const int VECTORS, const int columns, size_t k, size_
 {
     vec xs[MOST_VECTORS][COLUMNS];
     HS_UNROLL
-    for (int v = 0; v < VECTORS; v++)
+    for (int v = 0; v < VECTORS; v++) {
         HS_UNROLL
-    for (int c = 0; c < columns; c++)
-        xs[v][c] = v_set1(of->x[v][k + (size_t)c * apart]);
+        for (int c = 0; c < columns; c++)
+            xs[v][c] = v_set1(of->x[v][k + (size_t)c * apart]);
+    }
     size_t o = 0;
     for (; o + LANES <= out; o += LANES)
         add_vectors(VECTORS, columns, xs, w + k * w_in, apart * w_in, of->y, o, LANES);

@@ -40,6 +40,14 @@ typedef int32_t real_bits;
 typedef uint32_t real_ubits;
 #endif
 
+/* Loops over register tiles have constant bounds after inlining; they must be unrolled whole for
+ * the tile to live in registers. */
+#if defined(__clang__)
+#define HS_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define HS_UNROLL _Pragma("GCC unroll 32")
+#endif
+
 typedef real vec __attribute__((vector_size(HS_VECTOR_BYTES)));
 typedef real_bits vmask __attribute__((vector_size(HS_VECTOR_BYTES)));
 typedef real_ubits vbits __attribute__((vector_size(HS_VECTOR_BYTES)));

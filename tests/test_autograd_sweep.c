@@ -195,6 +195,83 @@ START_TEST(local_values_take_little_memory)
 }
 END_TEST
 
+/* Scalar products of values of a sweep with each other, which are made together: to the bits that they have one by one.
+ * Case 1 has more values than a Gram matrix takes; in case 2, the memory of n is used again before the others are there;
+ * in case 3, two sums are the same but for the order of factors; in case 4, most sums of the matrix are not wanted. */
+enum { GRAM_CASES = 5, MOST_GRAM = 10 };
+
+static size_t gram_outputs(int which, hs_tape *tape, size_t d, hs_var *sum)
+{
+    hs_var s = hs_normal(tape, HS_START, hs_dims(d), 1), n = hs_normal(tape, HS_ROW, hs_dims(d), 2);
+    hs_var early = hs_sum_last(hs_square(n));
+    hs_var y = hs_add(s, hs_scale(n, 0.3)), r = hs_sin(y), q = hs_exp(hs_cos(r));
+    const hs_var all[GRAM_CASES][MOST_GRAM][2] = {
+        { { n, n }, { y, y }, { r, r }, { y, r }, { n, r }, { n, y }, { r, s }, { y, s } },
+        { { n, n },
+          { y, y },
+          { r, r },
+          { n, q },
+          { y, q },
+          { q, q },
+          { n, y },
+          { r, n },
+          { r, y } },
+        { { q, q }, { q, r }, { r, r } },
+        { { n, y }, { y, n }, { n, n }, { y, y } },
+        { { n, n }, { y, y }, { r, r } },
+    };
+    size_t count = 0;
+    for (; count < MOST_GRAM && all[which][count][0].tape; count++)
+        sum[count] = hs_sum_last(hs_mul(all[which][count][0], all[which][count][1]));
+    if (which == 2)
+        sum[count++] = early;
+    return count;
+}
+
+static int count_in_grams(const hs_plan *plan)
+{
+    int steps = 0;
+    for (int32_t i = 0; i < plan->steps[STAGE_SHARD]; i++)
+        steps += plan->step[STAGE_SHARD][i].in_gram;
+    return steps;
+}
+
+static hs_plan *run_sums(const hs_var *sum, size_t count, size_t rows, int threads, bool together)
+{
+    hs_plan *plan;
+    gram_allowed = together;
+    ck_assert(!hs_plan_new(&plan, sum, count,
+                           &(hs_plan_options){ .rows_per_start = rows, .threads = threads }));
+    gram_allowed = true;
+    ck_assert(!hs_plan_run(plan, &(hs_run){ .seed = 5 }));
+    return plan;
+}
+
+START_TEST(sums_made_together_have_the_same_bits)
+{
+    static const int together[GRAM_CASES] = { 8, 6, 3, 3, 0 };
+    const int which = _i / 4;
+    const hs_dtype dtype = _i % 2 ? HS_F64 : HS_F32;
+    const size_t d = _i / 2 % 2 ? 1003 : 2048, rows = 50;
+    hs_tape *tape = hs_tape_new(dtype);
+    hs_var sum[MOST_GRAM];
+    const size_t count = gram_outputs(which, tape, d, sum);
+    ck_assert_msg(!hs_tape_status(tape), "%s", hs_tape_error(tape));
+    hs_plan *apart = run_sums(sum, count, rows, 1, false);
+    ck_assert_int_eq(count_in_grams(apart), 0);
+    for (int threads = 1; threads <= 2; threads++) {
+        hs_plan *all = run_sums(sum, count, rows, threads, true);
+        ck_assert_int_eq(count_in_grams(all), together[which]);
+        for (size_t i = 0; i < count; i++)
+            ck_assert_mem_eq(hs_plan_get(all, sum[i]), hs_plan_get(apart, sum[i]),
+                             rows * hs_dtype_size(dtype));
+        hs_plan_free(all);
+    }
+    hs_plan_free(apart);
+    hs_tape_free(tape);
+}
+END_TEST
+
 static Suite *sweep_suite(void)
 {
     Suite *suite = suite_create("sweep");
@@ -202,6 +279,7 @@ static Suite *sweep_suite(void)
     tcase_set_timeout(tests, 300);
     tcase_add_loop_test(tests, numbers_are_those_of_single_steps, 0, 4 * BATCHES);
     tcase_add_test(tests, local_values_take_little_memory);
+    tcase_add_loop_test(tests, sums_made_together_have_the_same_bits, 0, 4 * GRAM_CASES);
     suite_add_tcase(suite, tests);
     return suite;
 }
