@@ -18,7 +18,7 @@
 
 /* Bytes of a value that is worth it, and of the part of it that is worked on at a time. Tests set them to 0, and so
  * have sweeps everywhere, of many chunks. */
-size_t sweep_least_bytes = 65536, sweep_chunk_bytes = 65536, sweep_matrix_bytes = 393216;
+size_t sweep_least_bytes = 16384, sweep_chunk_bytes = 65536, sweep_matrix_bytes = 393216;
 
 /* A matrix is tall if it has this many times as many rows as columns. */
 size_t sweep_tall = 8;

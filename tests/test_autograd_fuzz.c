@@ -114,7 +114,8 @@ static verdict try_seed(uint64_t seed, hs_dtype dtype)
                                           .threads = 1 + (int)below(3),
                                           .shard_starts = cut == 0 ? 0 : 1 + below(g.starts + 2),
                                           .trace = cut == 2 };
-        sweep_least_bytes = sweep_chunk_bytes = cut == 1 ? 0 : 65536;
+        sweep_least_bytes = cut == 1 ? 0 : 16384;
+        sweep_chunk_bytes = cut == 1 ? 0 : 65536;
         sweep_tall = cut == 1 ? 0 : 8; /* any product may make or sum a vector of a sweep */
         graph_always_expands = cut == 1;
         if (!plan_agrees(&g, &ti, &options, seed))
