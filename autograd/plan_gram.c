@@ -38,8 +38,8 @@ static bool is_same_place(place a, place b)
     return a.kind == b.kind && a.index == b.index && a.offset == b.offset;
 }
 
-/* The number of a value among those of the Gram matrix, which it joins if there is room; or -1. */
-static int number_of(plan_gram *gram, const program_operand *value)
+/* The place of a value among those of the Gram matrix, which it joins if there is room; or -1. */
+static int index_of(plan_gram *gram, const program_operand *value)
 {
     for (int i = 0; i < gram->vectors; i++)
         if (is_same_place(gram->vector[i].at, value->at))
@@ -60,7 +60,7 @@ static bool join(plan_gram *gram, const plan_step *step)
     if (by_number && gram->numbers && !is_same_place(gram->number.at, b->at))
         return false;
     const plan_gram before = *gram;
-    const int i = number_of(gram, a), j = by_number ? i : number_of(gram, b);
+    const int i = index_of(gram, a), j = by_number ? i : index_of(gram, b);
     const int low = i < j ? i : j, high = i < j ? j : i;
     const int k = by_number ? GRAM_PAIRS + high : high * (high + 1) / 2 + low;
     if (low < 0 || gram->sum[k] >= 0) { /* no room, or there already, with its factors exchanged */
@@ -103,6 +103,7 @@ bool gram_make(hs_plan *plan, plan_sweep *sweep, plan_step *step)
             step[k].in_gram = false;
         return true;
     }
+    gram.lanes = step[end].program->inner;
     sweep->gram = hs_arena_alloc(&plan->arena, sizeof *sweep->gram);
     if (!sweep->gram)
         return plan_no_memory(plan);
@@ -110,7 +111,7 @@ bool gram_make(hs_plan *plan, plan_sweep *sweep, plan_step *step)
     return true;
 }
 
-void gram_run(const plan_gram *gram, const program *p, run_state *state, size_t first, char *out,
+void gram_run(const plan_gram *gram, run_state *state, size_t first, size_t count, char *out,
               size_t apart)
 {
     const size_t element = state->plan->element;
@@ -121,6 +122,6 @@ void gram_run(const plan_gram *gram, const program *p, run_state *state, size_t 
     if (gram->numbers)
         number =
             (const char *)resolve(state, gram->number.at) + first * gram->number.feature * element;
-    state->plan->batch->gram(p->inner, p->length[1][0], gram->vectors, vector, number, gram->stride,
-                             out, apart);
+    state->plan->batch->gram(gram->lanes, count, gram->vectors, vector, number, gram->stride, out,
+                             apart);
 }

@@ -6,7 +6,7 @@
  *     plan_fuse.c     which nodes are computed inside another's kernel
  *     plan_sweep.c    which steps go over long vectors together, and hence their order (plan_gram.c: which
  *                     sums of theirs are made together)
- *     plan_twins.c    which products share a reading of their matrix, and hence the same
+ *     plan_twins.c    which products share a reading of their matrix, and hence their order too
  *     plan_layout.c   how the batch is cut, and where each value is stored
  *     plan_steps.c    the kernel calls, in order (plan_program.c: elementwise groups;
  *                     plan_products.c: matrix products; plan_factors.c: gradients that are not
@@ -167,6 +167,7 @@ typedef struct {
     program_operand vector[GRAM_VECTORS], number;
     int vectors;
     bool numbers;           /* there is a `number` */
+    size_t lanes;           /* padding included */
     size_t stride;          /* of it, from one feature to the next */
     int32_t last;           /* the step of the sweep that makes all of them: the last one's */
     int32_t sum[GRAM_SUMS]; /* of the sweep, for each sum of the kernel; -1: not wanted */
@@ -368,10 +369,11 @@ bool sweep_make(hs_plan *plan, plan_step *step, int32_t steps);
 void sweep_run(const plan_step *step, run_state *state);
 size_t sweep_choose_chunk(const hs_plan *plan);
 
-/* Looks for sums of a sweep that can be made together, and makes those of a chunk, `apart` numbers from one to the next. */
+/* Looks for sums of a sweep that can be made together; and makes those of `count` features from `first` on, `apart` numbers
+ * from one to the next. */
 bool gram_make(hs_plan *plan, plan_sweep *sweep, plan_step *step);
 extern bool gram_allowed; /* tests unset it */
-void gram_run(const plan_gram *gram, const program *p, run_state *state, size_t first, char *out,
+void gram_run(const plan_gram *gram, run_state *state, size_t first, size_t count, char *out,
               size_t apart);
 extern size_t sweep_least_bytes, sweep_chunk_bytes, sweep_matrix_bytes, sweep_tall;
 

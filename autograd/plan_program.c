@@ -319,7 +319,7 @@ static bool is_whole(const program *p, int k)
  * number for each row. */
 static bool is_product_sum(program *p)
 {
-    if (p->inner_summed || p->tile == 1 || p->dims[1] != 1 || p->steps != 1 ||
+    if (p->sum_softplus || p->inner_summed || p->tile == 1 || p->dims[1] != 1 || p->steps != 1 ||
         (p->step->op != OP_mul && p->step->op != OP_square))
         return false;
     int a = -1 - p->step->source[0], b = p->step->op == OP_mul ? -1 - p->step->source[1] : a;

@@ -1,4 +1,4 @@
-/* Sixth pass: the kernel calls that compute each stored node, in the order of the third. */
+/* Sixth pass: the kernel calls that compute each stored node, in the order of the third and the fourth. */
 #include "plan_internal.h"
 
 #include <string.h>

@@ -365,11 +365,11 @@ static void run_product(const sweep_job *j, size_t piece, const plan_step *step,
         layer_run_from(step, state, first, count);
 }
 
-static void run_gram(const sweep_job *j, size_t piece, const program *p, size_t first,
-                     run_state *state, char *results)
+static void run_gram(const sweep_job *j, size_t piece, size_t first, size_t count, run_state *state,
+                     char *results)
 {
     const plan_sweep *sweep = j->step->sweep;
-    gram_run(sweep->gram, p, state, first, results, sweep->sum_numbers);
+    gram_run(sweep->gram, state, first, count, results, sweep->sum_numbers);
     for (size_t k = 0; k < GRAM_SUMS; k++)
         if (sweep->gram->sum[k] >= 0)
             add_to_sum(j, piece, sweep->gram->sum[k],
@@ -394,7 +394,7 @@ static void run_chunk(const sweep_job *j, size_t piece, size_t first, bool begin
         const program *p = left < chunk ? sweep->rest[i] : step->program;
         if (step->in_gram) {
             if (i == sweep->gram->last)
-                run_gram(j, piece, p, first, state, result);
+                run_gram(j, piece, first, least(left, chunk), state, result);
             continue;
         }
         if (step->sweep_sum >= 0) {

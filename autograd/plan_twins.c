@@ -2,24 +2,30 @@
  *
  * With one row in the batch, the time of a layer is that of reading its matrix. Two layers with the same matrix, neither
  * of which needs the other, share one reading: twins, such as the layers of a flow's inverse at two points. So steps are
- * put in an order that makes twins meet: layers wait until nothing else can be done, and a layer whose twin is still to
- * come is the last that is taken. Sweeps stay where they are, and steps move between them only. */
+ * put in an order that makes twins meet: a layer whose twin is still to come waits until there is no other that could
+ * be computed. Sweeps stay where they are, and steps move between them only. */
 #include "plan_internal.h"
 
 #include <string.h>
 
+/* Candidates times nodes: beyond that, a second or more, there are no twins. */
+static const double most_work = 2e8;
+
 /* A layer with the matrix of another. */
 typedef struct {
     int32_t node, matrix;
+    int32_t next; /* candidate with the same matrix, round and round */
     bool transposed;
 } candidate;
 
 typedef struct {
     hs_plan *plan;
-    candidate *candidate;
+    candidate *candidate; /* in the order of nodes */
     int32_t candidates;
-    int32_t *number;  /* of each node among the candidates, or -1 */
-    uint64_t *needed; /* [nodes][words]: a bit for each candidate that a node needs */
+    int32_t *number; /* of each node among the candidates, or -1 */
+    uint64_t
+        *needed; /* [nodes][words]: a bit for each candidate that a node needs, itself included */
+    uint64_t *layers_done; /* [words]: a bit for each candidate */
     size_t words;
     bool *done;
     int32_t *order; /* the new one, */
@@ -32,26 +38,36 @@ static bool is_same_matrix(const candidate *a, const candidate *b)
     return a->matrix == b->matrix && a->transposed == b->transposed;
 }
 
+/* Keeps the layers that share their matrix, and links those that do. */
 static void find_candidates(twin_search *s)
 {
     const hs_plan *plan = s->plan;
     int32_t layers = 0;
-    for (int32_t id = 0; id < plan->nodes; id++) {
+    for (int32_t i = 0; i < plan->nodes; i++) {
+        const int32_t id = plan->order[i];
         plan_layer layer;
         s->number[id] = -1;
         if (!plan->node[id].in_sweep && plan_layer_of(plan, id, &layer))
-            s->candidate[layers++] = (candidate){ id, layer.matrix, layer.transposed };
+            s->candidate[layers++] = (candidate){ id, layer.matrix, -1, layer.transposed };
     }
     for (int32_t i = 0; i < layers; i++) {
+        const candidate c = s->candidate[i];
         bool shares = false;
         for (int32_t k = 0; k < layers && !shares; k++)
-            shares = k != i && is_same_matrix(&s->candidate[i], &s->candidate[k]);
-        if (shares)
-            s->number[s->candidate[i].node] = s->candidates++;
+            shares = (k < s->candidates || k > i) && is_same_matrix(&s->candidate[k], &c);
+        if (!shares)
+            continue;
+        const int32_t number = s->candidates++;
+        s->candidate[number] = c;
+        s->candidate[number].next = number;
+        s->number[c.node] = number;
+        for (int32_t k = number - 1; k >= 0; k--)
+            if (is_same_matrix(&s->candidate[k], &c)) {
+                s->candidate[number].next = s->candidate[k].next;
+                s->candidate[k].next = number;
+                break;
+            }
     }
-    for (int32_t i = 0; i < layers; i++)
-        if (s->number[s->candidate[i].node] >= 0)
-            s->candidate[s->number[s->candidate[i].node]] = s->candidate[i];
 }
 
 static void find_needed(twin_search *s)
@@ -72,8 +88,8 @@ static bool needs_layer(const twin_search *s, int32_t id, int32_t number)
     return s->needed[(size_t)id * s->words + (size_t)number / 64] >> number % 64 & 1;
 }
 
-/* What is computed before or after all of these steps, inside one of them or not at all may stand anywhere in their order,
- * and may stand before what it needs. */
+/* Whether a node is computed by a step of its own, or is part of the value of one. Others, which are computed before or
+ * after all of these, inside one of them or not at all, may stand anywhere in their order, even before what they need. */
 static bool is_step(const plan_node *node)
 {
     return node->stage == STAGE_SHARD && node->making != BY_OTHER && !is_unused(node);
@@ -94,17 +110,14 @@ static bool has_inputs(const twin_search *s, int32_t id)
     return true;
 }
 
-static bool is_ready(const twin_search *s, int32_t id)
-{
-    return !s->done[id] && has_inputs(s, id);
-}
-
 static void put(twin_search *s, int32_t id, bool with_last)
 {
-    const int32_t at = s->placed++;
+    const int32_t at = s->placed++, number = s->number[id];
     s->order[at] = id;
     s->position[at] = at == 0 ? 0 : s->position[at - 1] + !with_last;
     s->done[id] = is_step(&s->plan->node[id]);
+    if (number >= 0)
+        s->layers_done[number / 64] |= (uint64_t)1 << number % 64;
 }
 
 /* Nodes from .. end of the old order, between sweeps. */
@@ -112,57 +125,89 @@ typedef struct {
     int32_t from, end;
 } stretch;
 
-/* A layer with the matrix of layer `a` that may become its twin: it is ready, or will be, and without `a`. -1: none. */
-static int32_t twin_of(const twin_search *s, const stretch *in, int32_t a, bool ready)
+static bool is_to_do(const twin_search *s, const stretch *in, int32_t number)
 {
-    for (int32_t b = 0; b < s->candidates; b++) {
-        const int32_t id = s->candidate[b].node, rank = s->plan->node[id].rank;
-        if (b != a && is_same_matrix(&s->candidate[a], &s->candidate[b]) && rank >= in->from &&
-            rank < in->end && !s->done[id] && !needs_layer(s, id, a) && (!ready || is_ready(s, id)))
-            return b;
+    const int32_t id = s->candidate[number].node, rank = s->plan->node[id].rank;
+    return rank >= in->from && rank < in->end && !s->done[id];
+}
+
+/* Whether a layer of this stretch needs no other candidate that is still to do. */
+static bool is_ready(const twin_search *s, int32_t number)
+{
+    const uint64_t *bits = s->needed + (size_t)s->candidate[number].node * s->words;
+    bool ready = true;
+    for (size_t word = 0; word < s->words && ready; word++) {
+        const uint64_t own = word == (size_t)number / 64 ? (uint64_t)1 << number % 64 : 0;
+        ready = (bits[word] & ~s->layers_done[word] & ~own) == 0;
     }
-    return -1;
+    return ready;
+}
+
+/* A layer with the matrix of `a` that does not need `a`: one that is ready, or else one that will be; or -1. */
+static int32_t twin_of(const twin_search *s, const stretch *in, int32_t a, bool *ready)
+{
+    int32_t later = -1;
+    for (int32_t b = s->candidate[a].next; b != a; b = s->candidate[b].next) {
+        if (!is_to_do(s, in, b) || needs_layer(s, s->candidate[b].node, a))
+            continue;
+        *ready = is_ready(s, b);
+        if (*ready)
+            return b;
+        later = b;
+    }
+    return later;
+}
+
+/* Puts the steps that can be done, of those that stood before `end` in the old order. */
+static void put_others(twin_search *s, const stretch *in, int32_t end)
+{
+    for (int32_t i = in->from; i < end; i++) {
+        const int32_t id = s->plan->order[i];
+        if (s->number[id] < 0 && is_step(&s->plan->node[id]) && !s->done[id] && has_inputs(s, id))
+            put(s, id, false);
+    }
+}
+
+/* Puts a layer, and before it what it needs; and its twin, if b is one. */
+static void put_layer(twin_search *s, const stretch *in, int32_t a, int32_t b)
+{
+    const int32_t id = s->candidate[a].node, twin = b >= 0 ? s->candidate[b].node : id;
+    const int32_t rank = s->plan->node[id].rank, other = s->plan->node[twin].rank;
+    put_others(s, in, rank > other ? rank : other);
+    put(s, id, false);
+    if (twin != id)
+        put(s, twin, true);
 }
 
 /* Puts the next layer, with its twin if both are ready; one that may have a twin later only if there is no other. */
-static bool put_layer(twin_search *s, const stretch *in)
+static bool put_next(twin_search *s, const stretch *in)
 {
     int32_t first = -1, single = -1;
-    for (int32_t i = in->from; i < in->end; i++) {
-        const int32_t id = s->plan->order[i], a = s->number[id];
-        if (a < 0 || !is_ready(s, id))
+    for (int32_t a = 0; a < s->candidates; a++) {
+        if (!is_to_do(s, in, a) || !is_ready(s, a))
             continue;
-        const int32_t twin = twin_of(s, in, a, true);
-        if (twin >= 0) {
-            put(s, id, false);
-            put(s, s->candidate[twin].node, true);
+        bool both = false;
+        const int32_t twin = twin_of(s, in, a, &both);
+        if (both) {
+            put_layer(s, in, a, twin);
             return true;
         }
-        first = first < 0 ? id : first;
-        if (single < 0 && twin_of(s, in, a, false) < 0)
-            single = id;
+        first = first < 0 ? a : first;
+        single = single < 0 && twin < 0 ? a : single;
     }
     if (first >= 0)
-        put(s, single >= 0 ? single : first, false);
+        put_layer(s, in, single >= 0 ? single : first, -1);
     return first >= 0;
-}
-
-static void put_others(twin_search *s, const stretch *in, bool steps)
-{
-    for (int32_t i = in->from; i < in->end; i++) {
-        const int32_t id = s->plan->order[i];
-        if (is_step(&s->plan->node[id]) == steps && s->number[id] < 0 &&
-            (!steps || is_ready(s, id)))
-            put(s, id, false);
-    }
 }
 
 static void order_stretch(twin_search *s, const stretch *in)
 {
-    put_others(s, in, false);
-    do
-        put_others(s, in, true);
-    while (put_layer(s, in));
+    for (int32_t i = in->from; i < in->end; i++)
+        if (!is_step(&s->plan->node[s->plan->order[i]]))
+            put(s, s->plan->order[i], false);
+    while (put_next(s, in))
+        ;
+    put_others(s, in, in->end);
 }
 
 static void order_all(twin_search *s)
@@ -197,12 +242,14 @@ bool plan_pair_layers(hs_plan *plan)
     bool ok = s.candidate && s.number && s.done && s.order && s.position;
     if (ok)
         find_candidates(&s);
-    if (ok && s.candidates) {
+    const bool search = ok && s.candidates && (double)s.candidates * (double)nodes < most_work;
+    if (search) {
         s.words = ((size_t)s.candidates + 63) / 64;
         s.needed = hs_alloc_zero(nodes * s.words, sizeof *s.needed);
-        ok = s.needed != NULL;
+        s.layers_done = hs_alloc_zero(s.words, sizeof *s.layers_done);
+        ok = s.needed && s.layers_done;
     }
-    if (ok && s.candidates) {
+    if (search && ok) {
         find_needed(&s);
         order_all(&s);
         /* Anything that never became ready would be left out: better no twins than that. */
@@ -218,5 +265,6 @@ bool plan_pair_layers(hs_plan *plan)
     hs_free(s.order);
     hs_free(s.position);
     hs_free(s.needed);
+    hs_free(s.layers_done);
     return ok ? true : plan_no_memory(plan);
 }

@@ -184,8 +184,9 @@ void hs_plan_print(const hs_plan *plan, FILE *out)
                                                                : plan->sweep_length);
             if (step->has_twin)
                 fprintf(out, "  the next 2 together, in one reading of their matrix:\n");
-            fprintf(out, "  %%%d %s : %s %s -> ", (int)node->tape_id, text,
-                    hs_extent_name(node->extent), hs_shape_text(&node->shape, shape));
+            fprintf(out, "  %%%d %s%s : %s %s -> ", (int)node->tape_id, text,
+                    step->in_gram ? ", with others" : "", hs_extent_name(node->extent),
+                    hs_shape_text(&node->shape, shape));
             if (step->run && strcmp(text, "store") == 0)
                 fprintf(out, "output %zu", step->m);
             else

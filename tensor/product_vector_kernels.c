@@ -100,7 +100,7 @@ HS_INLINE void multiply_rows(const int VECTORS, const bool FAR, size_t out, size
 
 /* ---- Columns of w contiguous: y += column k times x[k], several columns at a time ---- */
 
-/* The columns' first `left` numbers, or a vector of them, from w on. */
+/* A vector of the columns from number o on, or the `left` numbers that there are. */
 HS_INLINE void add_vectors(const int VECTORS, const int columns, const vec (*xs)[COLUMNS],
                            const real *w, size_t apart, real *const *y, size_t o, size_t left)
 {

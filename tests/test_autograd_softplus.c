@@ -398,6 +398,45 @@ START_TEST(same_bits_for_any_number_of_threads)
 }
 END_TEST
 
+/* What is summed is softplus of a product or a square, which have a kernel of their own for sums. */
+START_TEST(sums_of_softplus_of_products)
+{
+    enum { D = 300, ROWS = 50 };
+    const size_t least = sweep_least_bytes;
+    sweep_least_bytes = _i / 2 ? 0 : SIZE_MAX;
+    const hs_dtype dtype = _i % 2 ? HS_F64 : HS_F32;
+    static double x[ROWS * D], w[D];
+    static float x_f32[ROWS * D], w_f32[D];
+    for (size_t i = 0; i < ROWS * D; i++)
+        x[i] = (double)(x_f32[i] = (float)sin(0.37 * (double)i));
+    for (size_t i = 0; i < D; i++)
+        w[i] = (double)(w_f32[i] = (float)cos(0.91 * (double)i));
+    hs_tape *tape = hs_tape_new(dtype);
+    hs_var a = hs_input(tape, "x", HS_ROW, hs_dims(D)),
+           b = hs_input(tape, "w", HS_SHARED, hs_dims(D));
+    hs_var sum[] = { hs_sum_last(hs_softplus(hs_square(a))),
+                     hs_sum_last(hs_softplus(hs_mul(a, b))) };
+    hs_plan *plan;
+    ck_assert(!hs_plan_new(&plan, sum, 2, &(hs_plan_options){ .starts = ROWS }));
+    hs_plan_set(plan, a, dtype == HS_F64 ? (void *)x : x_f32);
+    hs_plan_set(plan, b, dtype == HS_F64 ? (void *)w : w_f32);
+    ck_assert(!hs_plan_run(plan, &(hs_run){ .seed = 1 }));
+    for (int k = 0; k < 2; k++)
+        for (size_t r = 0; r < ROWS; r++) {
+            double wanted = 0;
+            for (size_t i = 0; i < D; i++)
+                wanted += log1p(exp(x[r * D + i] * (k ? w[i] : x[r * D + i])));
+            const void *found = hs_plan_get(plan, sum[k]);
+            ck_assert_close(dtype == HS_F64 ? ((const double *)found)[r]
+                                            : (double)((const float *)found)[r],
+                            wanted, dtype == HS_F64 ? 1e-14 : 1e-6, 0);
+        }
+    hs_plan_free(plan);
+    hs_tape_free(tape);
+    sweep_least_bytes = least;
+}
+END_TEST
+
 static Suite *softplus_suite(void)
 {
     Suite *suite = suite_create("softplus");
@@ -407,6 +446,7 @@ static Suite *softplus_suite(void)
     tcase_add_loop_test(tests, sums_of_sweeps_are_right, 0, 2);
     tcase_add_loop_test(tests, ends_of_the_range, 0, 4);
     tcase_add_loop_test(tests, broadcasts_are_told_apart, 0, 6);
+    tcase_add_loop_test(tests, sums_of_softplus_of_products, 0, 4);
     tcase_add_loop_test(tests, same_bits_for_any_number_of_threads, 0, 6);
     suite_add_tcase(suite, tests);
     return suite;

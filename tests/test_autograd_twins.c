@@ -159,6 +159,23 @@ START_TEST(pairs_that_exclude_each_other)
 }
 END_TEST
 
+/* Only what layers need is computed before them: draws of a long chain are not all made at its beginning. */
+START_TEST(other_steps_stay_where_they_are)
+{
+    enum { STEPS = 100 };
+    problem p;
+    begin(&p, D);
+    hs_var x = p.x;
+    for (uint32_t i = 0; i < STEPS; i++)
+        x = hs_tanh(hs_add(hs_matmul(p.w[0], x), hs_normal(p.tape, HS_ROW, hs_dims(D), i)));
+    hs_plan *plan = plan_of(&x, 1, (hs_plan_options){ 0 });
+    ck_assert_int_eq(count_twins(plan), 0);
+    ck_assert_uint_lt(plan->shard_bytes, 10 * (D * sizeof(double) + HS_ALIGN));
+    hs_plan_free(plan);
+    end(&p);
+}
+END_TEST
+
 START_TEST(print_shows_them)
 {
     problem p;
@@ -311,6 +328,7 @@ static Suite *twins_suite(void)
     tcase_add_test(tests, gradients_have_twins);
     tcase_add_test(tests, others_are_not);
     tcase_add_test(tests, pairs_that_exclude_each_other);
+    tcase_add_test(tests, other_steps_stay_where_they_are);
     tcase_add_test(tests, print_shows_them);
     tcase_add_test(tests, bits_are_those_of_one_alone);
     tcase_add_loop_test(tests, random_tapes_of_layers, 0, 2);
