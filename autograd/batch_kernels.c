@@ -7,13 +7,19 @@
 
 /* Compensated summation (Kahan 1965): long sums of log densities are subtracted from each other,
  * and plain f32 sums over 10000 coordinates would leave an error of 0.1 in log alpha. */
+HS_INLINE void add_compensated_vec(vec *sum, vec *error, vec v)
+{
+    const vec y = v - *error, t = *sum + y, e = (t - *sum) - y;
+    *error = v_keep(e - e == 0, e); /* an infinite sum stays infinite; its error would be NaN */
+    *sum = t;
+}
+
 HS_INLINE void add_one(real *sum, real *error, vec v)
 {
-    const vec s = v_loadu(sum), y = v - v_loadu(error), t = s + y;
-    /* An infinite sum stays infinite; its error would be NaN. */
-    const vec e = (t - s) - y;
-    v_storeu(error, v_keep(e - e == 0, e));
-    v_storeu(sum, t);
+    vec s = v_loadu(sum), e = v_loadu(error);
+    add_compensated_vec(&s, &e, v);
+    v_storeu(sum, s);
+    v_storeu(error, e);
 }
 
 /* The few rows of a call are added up plainly first: their sum is short, and the compensation would
@@ -45,13 +51,6 @@ HS_INLINE vec product_at(factor_kind by, const real *a, const real *b, size_t n,
 /* Sums are compensated once for so many rows. */
 enum { ROWS_TOGETHER = 32 };
 
-HS_INLINE void add_together(vec *sum, vec *error, vec some)
-{
-    const vec y = some - *error, t = *sum + y, e = (t - *sum) - y;
-    *error = v_keep(e - e == 0, e); /* as in add_one */
-    *sum = t;
-}
-
 /* Sums of `rows` products, for `width` vectors side by side: sums and errors stay in registers. The rows between two
  * compensated additions are added in two chains, so that the additions overlap. */
 HS_INLINE void sum_some_products(size_t width, factor_kind by, size_t n, size_t rows, real *out,
@@ -73,7 +72,7 @@ HS_INLINE void sum_some_products(size_t width, factor_kind by, size_t n, size_t 
         for (size_t k = 0; r < end && k < width; k++)
             some[0][k] += product_at(by, a, b, n, stride, r, k * LANES);
         for (size_t k = 0; k < width; k++)
-            add_together(&sum[k], &error[k], some[0][k] + some[1][k]);
+            add_compensated_vec(&sum[k], &error[k], some[0][k] + some[1][k]);
     }
     for (size_t k = 0; k < width; k++)
         v_storeu(out + k * LANES, add_to ? v_loadu(out + k * LANES) + sum[k] : sum[k]);
@@ -154,7 +153,7 @@ HS_INLINE void gram_of(const int vectors, const bool numbers, size_t n, size_t r
             HS_UNROLL
             for (int k = 0; k < GRAM_SUMS; k++)
                 if (is_in_gram(vectors, numbers, k))
-                    add_together(&sum[k], &error[k], some[0][k] + some[1][k]);
+                    add_compensated_vec(&sum[k], &error[k], some[0][k] + some[1][k]);
         }
         HS_UNROLL
         for (int k = 0; k < GRAM_SUMS; k++)

@@ -104,9 +104,7 @@ typedef struct {
     size_t shards, shard_starts;
     size_t bytes_per_shard; /**< workspace of one thread */
     double flops;           /**< of the matrix products of one run */
-    double
-        matrix_bytes; /**< of matrices that vectors of the batch are multiplied by, read in a shard: those of
-                             *   steps that share a reading once */
+    double matrix_bytes;    /**< of matrices, read for their products with vectors of a shard */
 } hs_plan_facts;
 hs_plan_facts hs_plan_describe(const hs_plan *plan);
 

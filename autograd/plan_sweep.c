@@ -420,8 +420,8 @@ static void run_piece(int piece_, void *context)
     state.chunk = state.scratch + (size_t)hs_thread_index() * sweep->scratch;
     state.scratch = state.chunk + plan->chunk_bytes;
     char *result = state.chunk + sweep->scratch - results_of(sweep) * sum_bytes;
-    memset(result, 0,
-           results_of(sweep) * sum_bytes); /* what a sum leaves is added up in whole vectors */
+    /* what a sum leaves is added up in whole vectors */
+    memset(result, 0, results_of(sweep) * sum_bytes);
     if (sweep->sums)
         memset(sum_of(j, piece, 0), 0, (size_t)sweep->sums * 2 * sum_bytes);
     const size_t chunks = chunks_of(plan);
