@@ -12,9 +12,11 @@
 extern "C" {
 #endif
 
+#include <hastings/tensor/api.h>
 #include <hastings/tensor/blas.h>
 #include <hastings/tensor/cpu.h>
 #include <hastings/tensor/memory.h>
+#include <hastings/tensor/message.h>
 #include <hastings/tensor/product.h>
 #include <hastings/tensor/random.h>
 #include <hastings/tensor/shape.h>
@@ -24,7 +26,7 @@ extern "C" {
 #include <hastings/autograd/check.h>
 #include <hastings/autograd/ops.h>
 #include <hastings/autograd/plan.h>
-#include <hastings/autograd/remember.h>
+#include <hastings/autograd/carry.h>
 #include <hastings/autograd/tape.h>
 
 #include <hastings/nn/file.h>
@@ -38,22 +40,22 @@ extern "C" {
 #include <hastings/flows/elementary.h>
 #include <hastings/flows/flow.h>
 
-#include <hastings/mcmc/chain_names.h>
+#include <hastings/mcmc/io/chain_names.h>
 #include <hastings/mcmc/chains.h>
-#include <hastings/mcmc/chains_file.h>
-#include <hastings/mcmc/dataset.h>
-#include <hastings/mcmc/diagnose.h>
-#include <hastings/mcmc/ess.h>
-#include <hastings/mcmc/netcdf.h>
+#include <hastings/mcmc/io/chains_file.h>
+#include <hastings/mcmc/io/dataset.h>
+#include <hastings/mcmc/diagnostics/diagnose.h>
+#include <hastings/mcmc/diagnostics/ess.h>
+#include <hastings/mcmc/io/netcdf.h>
 #include <hastings/mcmc/proposal.h>
-#include <hastings/mcmc/proposals.h>
-#include <hastings/mcmc/replicate.h>
+#include <hastings/mcmc/proposals/proposals.h>
+#include <hastings/mcmc/diagnostics/replicate.h>
 #include <hastings/mcmc/restart.h>
 #include <hastings/mcmc/sample.h>
 #include <hastings/mcmc/session.h>
-#include <hastings/mcmc/stan_csv.h>
+#include <hastings/mcmc/io/stan_csv.h>
 #include <hastings/mcmc/target.h>
-#include <hastings/mcmc/targets.h>
+#include <hastings/mcmc/targets/targets.h>
 #include <hastings/mcmc/train.h>
 #include <hastings/mcmc/transition.h>
 #include <hastings/mcmc/tune.h>

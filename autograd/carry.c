@@ -1,7 +1,7 @@
 /* Finds what is computed of x and of y alike: x's part of the tape is looked up, node by node, with y in the place of x. */
 #include "tape_internal.h"
 
-#include <hastings/autograd/remember.h>
+#include <hastings/autograd/carry.h>
 
 #include <string.h>
 
@@ -71,10 +71,11 @@ static int32_t *look_up(const search *f, const tape_node *node)
     uint32_t at = (uint32_t)(hash >> 32) & f->mask;
     for (; f->slot[at] >= 0; at = (at + 1) & f->mask) {
         const tape_node *other = &f->tape->node[f->slot[at]];
-        bool equal = other->op == node->op && other->extent == node->extent &&
-                     other->inputs == node->inputs && hs_shape_equal(&other->shape, &node->shape) &&
-                     attributes_equal(other->attributes, node->attributes,
-                                      hs_shape_count(&node->shape) * hs_dtype_size(f->tape->dtype));
+        bool equal =
+            other->op == node->op && other->extent == node->extent &&
+            other->inputs == node->inputs && hs_shape_equal(&other->shape, &node->shape) &&
+            hs__attributes_equal(other->attributes, node->attributes,
+                                 hs_shape_count(&node->shape) * hs_dtype_size(f->tape->dtype));
         for (int i = 0; equal && i < node->inputs; i++)
             equal = f->same[other->input[i]] == f->in[i];
         if (equal)
@@ -244,8 +245,8 @@ static void replace(search *f, const char *at)
             changed = changed || inputs[i].id != node.input[i];
         }
         if (changed)
-            f->map[id] = hs_name(tape_append(f->tape, node.op, node.extent, node.shape, inputs,
-                                             node.inputs, node.attributes, node.at),
+            f->map[id] = hs_name(hs__tape_append(f->tape, node.op, node.extent, node.shape, inputs,
+                                                 node.inputs, node.attributes, node.at),
                                  node.name)
                              .id;
         if (f->tape->status != HS_OK)
@@ -261,17 +262,17 @@ static void find_recorded_images(search *f, int32_t *recorded)
             recorded[f->same[id]] = f->map[id];
 }
 
-static size_t make_list(search *f, hs_remembered **list)
+static size_t make_list(search *f, hs_carried **list)
 {
     size_t count = 0;
     for (int32_t id = 0; id < f->size; id++)
         count += f->wanted[id];
     int32_t *recorded = hs_alloc((size_t)f->size * sizeof *recorded);
-    hs_remembered *made = hs_arena_alloc(&f->tape->arena, (count + 1) * sizeof *made);
+    hs_carried *made = hs_arena_alloc(&f->tape->arena, (count + 1) * sizeof *made);
     hs_var *at_y = hs_arena_alloc(&f->tape->arena, (count * f->s->ways + 1) * sizeof *at_y);
     if (!recorded || !made || !at_y) {
         hs_free(recorded);
-        hs_tape_fail(f->tape, HS_ENOMEM, "hs_remember", "out of memory");
+        hs_tape_fail(f->tape, HS_ENOMEM, "hs_carry", "out of memory");
         return 0;
     }
     find_recorded_images(f, recorded);
@@ -279,7 +280,7 @@ static size_t make_list(search *f, hs_remembered **list)
     for (int32_t id = 0; id < f->size; id++) {
         if (!f->wanted[id])
             continue;
-        *made++ = (hs_remembered){ { f->tape, f->map[id] }, { f->tape, id }, at_y };
+        *made++ = (hs_carried){ { f->tape, f->map[id] }, { f->tape, id }, at_y };
         for (size_t way = 0; way < f->s->ways; way++) {
             const int32_t image = f->image[way * (size_t)f->size + (size_t)id];
             *at_y++ = (hs_var){ f->tape, recorded[image] };
@@ -291,11 +292,11 @@ static size_t make_list(search *f, hs_remembered **list)
 
 static bool check(const hs_succession *s, const hs_var *values, size_t n, const char *at)
 {
-    bool ok = inputs_ok(&s->x, 1, "remember", at);
+    bool ok = hs__inputs_ok(&s->x, 1, "remember", at);
     for (size_t i = 0; ok && i < n; i++)
-        ok = inputs_ok((hs_var[]){ s->x, values[i] }, 2, "remember", at);
+        ok = hs__inputs_ok((hs_var[]){ s->x, values[i] }, 2, "remember", at);
     for (size_t i = 0; ok && i < s->ways; i++) {
-        ok = inputs_ok((hs_var[]){ s->x, s->y[i] }, 2, "remember", at);
+        ok = hs__inputs_ok((hs_var[]){ s->x, s->y[i] }, 2, "remember", at);
         const tape_node *x = node_of(s->x), *y = ok ? node_of(s->y[i]) : x;
         if (ok && (x->op != OP_input || x->extent == HS_SHARED || x->extent != y->extent ||
                    !hs_shape_equal(&x->shape, &y->shape))) {
@@ -304,15 +305,15 @@ static bool check(const hs_succession *s, const hs_var *values, size_t n, const 
                 s->x.tape, HS_ESHAPE, at,
                 "remember: %s cannot become %s, which must be an input of the batch, and of "
                 "the same shape and extent",
-                var_text(s->y[i], text[0]), var_text(s->x, text[1]));
+                hs__var_text(s->y[i], text[0]), hs__var_text(s->x, text[1]));
             ok = false;
         }
     }
     return ok;
 }
 
-size_t hs_remember_at(const hs_succession *s, hs_var *values, size_t n, hs_remembered **list,
-                      const char *at)
+size_t hs_carry_at(const hs_succession *s, hs_var *values, size_t n, hs_carried **list,
+                   const char *at)
 {
     *list = NULL;
     if (!check(s, values, n, at))

@@ -39,8 +39,8 @@ typedef struct {
 /** Checks the gradients of y (one element, summed over its batch) with respect to n inputs or bound
  *  values, at values[i] (laid out as for hs_plan_set). They must be all the inputs that y needs. The
  *  tape must be of HS_F64; it grows by the gradients. Options may be NULL. */
-hs_status hs_gradcheck(hs_var y, const hs_var *wrt, const double *const *values, size_t n,
-                       const hs_gradcheck_options *options,
-                       hs_gradcheck_report *report) HS_MUST_CHECK;
+HS_API hs_status hs_gradcheck(hs_var y, const hs_var *wrt, const double *const *values, size_t n,
+                              const hs_gradcheck_options *options,
+                              hs_gradcheck_report *report) HS_MUST_CHECK;
 
 #endif

@@ -64,7 +64,7 @@ static void walk_back(hs_tape *tape, int32_t last, const bool *depends, hs_var *
         }
         if (!any)
             continue;
-        record_gradients((hs_var){ tape, id }, gradient[id], needed, share);
+        hs__record_gradients((hs_var){ tape, id }, gradient[id], needed, share);
         for (int i = 0; i < node.inputs; i++)
             if (needed[i])
                 add_share(gradient, node.input[i], share[i], node.at);
@@ -80,7 +80,7 @@ static bool record_grad(hs_var y, const hs_var *wrt, size_t n, hs_var *gradients
         hs_tape_fail(tape, HS_ESHAPE, at,
                      "grad: the gradient of %s is not defined: it must have one element; sum it "
                      "first",
-                     var_text(y, text));
+                     hs__var_text(y, text));
         return false;
     }
     const int32_t size = tape->size;
@@ -109,9 +109,9 @@ static bool record_grad(hs_var y, const hs_var *wrt, size_t n, hs_var *gradients
 void hs_grad_at(hs_var y, const hs_var *wrt, size_t n, hs_var *gradients, const char *at)
 {
     hs_tape *tape = y.tape;
-    bool ok = inputs_ok(&y, 1, "grad", at);
+    bool ok = hs__inputs_ok(&y, 1, "grad", at);
     for (size_t i = 0; i < n && ok; i++)
-        ok = inputs_ok((hs_var[]){ y, wrt[i] }, 2, "grad", at);
+        ok = hs__inputs_ok((hs_var[]){ y, wrt[i] }, 2, "grad", at);
     if (ok)
         ok = record_grad(y, wrt, n, gradients, at);
     for (size_t i = 0; i < n && !ok; i++)

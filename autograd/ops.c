@@ -12,7 +12,7 @@
 static hs_var elementwise(op_code op, const hs_var *x, int n, const op_attributes *attributes,
                           const char *at)
 {
-    if (!inputs_ok(x, n, op_table[op].name, at))
+    if (!hs__inputs_ok(x, n, hs__op_table[op].name, at))
         return poison(x[0].tape);
     hs_shape shape = node_of(x[0])->shape;
     hs_extent extent = node_of(x[0])->extent;
@@ -28,13 +28,13 @@ static hs_var elementwise(op_code op, const hs_var *x, int n, const op_attribute
             return hs_tape_fail(x[0].tape, HS_ESHAPE, at,
                                 "%s: %s and %s do not broadcast: from the last axis on, lengths "
                                 "must be equal or 1",
-                                op_table[op].name,
-                                k < i ? var_text(x[k], a) : hs_shape_text(&shape, so_far),
-                                var_text(x[i], b));
+                                hs__op_table[op].name,
+                                k < i ? hs__var_text(x[k], a) : hs_shape_text(&shape, so_far),
+                                hs__var_text(x[i], b));
         }
         extent = widest(extent, node_of(x[i])->extent);
     }
-    return tape_append(x[0].tape, op, extent, shape, x, n, attributes, at);
+    return hs__tape_append(x[0].tape, op, extent, shape, x, n, attributes, at);
 }
 
 #define HS_UNARY(name, domain, kernel, ga, doc)                                                    \
@@ -63,7 +63,7 @@ hs_var hs_polygamma_at(int n, hs_var x, const char *at)
 {
     if (n < 0)
         return hs_tape_fail(x.tape, HS_EINVAL, at, "polygamma: order %d is negative", n);
-    op_attributes attributes = attributes_none();
+    op_attributes attributes = hs__attributes_none();
     attributes.order = n;
     return elementwise(OP_polygamma, &x, 1, &attributes, at);
 }
@@ -90,9 +90,9 @@ hs_var hs_power_at(hs_var x, double c, const char *at)
 
 hs_var hs_stop_at(hs_var x, const char *at)
 {
-    if (!inputs_ok(&x, 1, "stop", at))
+    if (!hs__inputs_ok(&x, 1, "stop", at))
         return poison(x.tape);
-    return tape_append(x.tape, OP_stop, node_of(x)->extent, node_of(x)->shape, &x, 1, NULL, at);
+    return hs__tape_append(x.tape, OP_stop, node_of(x)->extent, node_of(x)->shape, &x, 1, NULL, at);
 }
 
 /* ---- Products ------------------------------------------------------------------------------- */
@@ -118,23 +118,24 @@ static hs_var product(hs_var x, bool tx, hs_var y, bool ty, hs_extent extent, co
     if (!hs_var_ok(x) || !hs_var_ok(y))
         return poison(x.tape);
     const hs_shape *sx = &node_of(x)->shape, *sy = &node_of(y)->shape;
-    op_attributes attributes = attributes_none();
+    op_attributes attributes = hs__attributes_none();
     attributes.transpose[0] = tx;
     attributes.transpose[1] = ty;
-    return tape_append(x.tape, OP_matmul, extent, hs_dims(sx->dim[tx ? 1 : 0], sy->dim[ty ? 0 : 1]),
-                       (hs_var[]){ x, y }, 2, &attributes, at);
+    return hs__tape_append(x.tape, OP_matmul, extent,
+                           hs_dims(sx->dim[tx ? 1 : 0], sy->dim[ty ? 0 : 1]), (hs_var[]){ x, y }, 2,
+                           &attributes, at);
 }
 
 static hs_var matmul(hs_var x, bool tx, hs_var y, bool ty, const char *at)
 {
-    if (!inputs_ok((hs_var[]){ x, y }, 2, "matmul", at))
+    if (!hs__inputs_ok((hs_var[]){ x, y }, 2, "matmul", at))
         return poison(x.tape);
     const hs_shape sx = node_of(x)->shape, sy = node_of(y)->shape;
     char a[VAR_TEXT], b[VAR_TEXT];
     if (sx.rank < 1 || sx.rank > 2 || sy.rank < 1 || sy.rank > 2)
         return hs_tape_fail(x.tape, HS_ESHAPE, at,
                             "matmul: operands must be vectors or matrices, and are %s and %s",
-                            var_text(x, a), var_text(y, b));
+                            hs__var_text(x, a), hs__var_text(y, b));
     /* A vector on the left is a row, on the right a column; a transposed one the other way. */
     const bool vector_x = sx.rank == 1, vector_y = sy.rank == 1;
     if (vector_x)
@@ -147,8 +148,8 @@ static hs_var matmul(hs_var x, bool tx, hs_var y, bool ty, const char *at)
     if (mx.dim[tx ? 0 : 1] != my.dim[ty ? 1 : 0])
         return hs_tape_fail(x.tape, HS_ESHAPE, at,
                             "matmul: %s%s has %zu columns, and %s%s has %zu rows: they must agree",
-                            var_text(x, a), tx ? " transposed" : "", mx.dim[tx ? 0 : 1],
-                            var_text(y, b), ty ? " transposed" : "", my.dim[ty ? 1 : 0]);
+                            hs__var_text(x, a), tx ? " transposed" : "", mx.dim[tx ? 0 : 1],
+                            hs__var_text(y, b), ty ? " transposed" : "", my.dim[ty ? 1 : 0]);
     hs_var z = product(x, tx, y, ty, widest(node_of(x)->extent, node_of(y)->extent), at);
     if (!hs_var_ok(z) || !(vector_x || vector_y))
         return z;
@@ -168,9 +169,9 @@ hs_var hs_matmul_t_at(hs_var x, bool transpose_x, hs_var y, bool transpose_y, co
     return matmul(x, transpose_x, y, transpose_y, at);
 }
 
-hs_var matmul_to(hs_var x, bool tx, hs_var y, bool ty, hs_extent extent, const char *at)
+hs_var hs__matmul_to(hs_var x, bool tx, hs_var y, bool ty, hs_extent extent, const char *at)
 {
-    if (!inputs_ok((hs_var[]){ x, y }, 2, "matmul", at))
+    if (!hs__inputs_ok((hs_var[]){ x, y }, 2, "matmul", at))
         return poison(x.tape);
     return product(x, tx, y, ty, extent, at);
 }
@@ -191,7 +192,7 @@ static int resolve_axis(hs_var x, int axis, const char *op, const char *at)
         return resolved;
     char text[VAR_TEXT];
     hs_tape_fail(x.tape, HS_ESHAPE, at, "%s: there is no axis %d in %s", op, axis,
-                 var_text(x, text));
+                 hs__var_text(x, text));
     return -1;
 }
 
@@ -213,25 +214,25 @@ static hs_shape flattened_axis(const hs_shape *shape, int axis)
 
 hs_var hs_sum_to_at(hs_var x, hs_shape shape, hs_extent extent, const char *at)
 {
-    if (!inputs_ok(&x, 1, "sum_to", at))
+    if (!hs__inputs_ok(&x, 1, "sum_to", at))
         return poison(x.tape);
     const tape_node *node = node_of(x);
     hs_shape wide;
     char a[VAR_TEXT], b[HS_SHAPE_TEXT];
     if (!hs_shape_broadcast(&node->shape, &shape, &wide) || !hs_shape_equal(&wide, &node->shape))
         return hs_tape_fail(x.tape, HS_ESHAPE, at, "sum_to: %s cannot be summed to %s",
-                            var_text(x, a), hs_shape_text(&shape, b));
+                            hs__var_text(x, a), hs_shape_text(&shape, b));
     if (extent > node->extent)
         return hs_tape_fail(x.tape, HS_EEXTENT, at, "sum_to: %s cannot be summed to extent %s",
-                            var_text(x, a), hs_extent_name(extent));
+                            hs__var_text(x, a), hs_extent_name(extent));
     if (hs_shape_equal(&shape, &node->shape) && extent == node->extent)
         return x;
-    return tape_append(x.tape, OP_sum_to, extent, shape, &x, 1, NULL, at);
+    return hs__tape_append(x.tape, OP_sum_to, extent, shape, &x, 1, NULL, at);
 }
 
 hs_var hs_sum_at(hs_var x, int axis, const char *at)
 {
-    if (!inputs_ok(&x, 1, "sum", at))
+    if (!hs__inputs_ok(&x, 1, "sum", at))
         return poison(x.tape);
     const hs_extent extent = node_of(x)->extent;
     if (axis == HS_ALL)
@@ -257,7 +258,7 @@ hs_var hs_mean_at(hs_var x, int axis, const char *at)
 /* max_over and logsumexp are recorded with the axis kept at length 1. */
 static hs_var over_axis(op_code op, hs_var x, int axis, bool keep, const char *at)
 {
-    if (!inputs_ok(&x, 1, op_table[op].name, at))
+    if (!hs__inputs_ok(&x, 1, hs__op_table[op].name, at))
         return poison(x.tape);
     if (axis == HS_ALL) {
         x = hs_reshape(x, hs_dims(hs_shape_count(&node_of(x)->shape)));
@@ -265,14 +266,14 @@ static hs_var over_axis(op_code op, hs_var x, int axis, bool keep, const char *a
             return x;
         axis = 0;
     }
-    axis = resolve_axis(x, axis, op_table[op].name, at);
+    axis = resolve_axis(x, axis, hs__op_table[op].name, at);
     if (axis < 0)
         return poison(x.tape);
     const hs_shape shape = node_of(x)->shape;
-    op_attributes attributes = attributes_none();
+    op_attributes attributes = hs__attributes_none();
     attributes.axis = axis;
-    hs_var y = tape_append(x.tape, op, node_of(x)->extent, flattened_axis(&shape, axis), &x, 1,
-                           &attributes, at);
+    hs_var y = hs__tape_append(x.tape, op, node_of(x)->extent, flattened_axis(&shape, axis), &x, 1,
+                               &attributes, at);
     return keep ? y : hs_reshape(y, without_axis(&shape, axis));
 }
 
@@ -288,7 +289,7 @@ hs_var hs_logsumexp_at(hs_var x, int axis, const char *at)
 
 hs_var hs_log_softmax_at(hs_var x, int axis, const char *at)
 {
-    if (!inputs_ok(&x, 1, "log_softmax", at))
+    if (!hs__inputs_ok(&x, 1, "log_softmax", at))
         return poison(x.tape);
     if (axis == HS_ALL)
         return hs_tape_fail(x.tape, HS_EINVAL, at, "log_softmax: name one axis, not HS_ALL");
@@ -307,15 +308,15 @@ hs_var hs_sum_rows_at(hs_var x, const char *at)
 
 hs_var hs_mean_rows_at(hs_var x, const char *at)
 {
-    if (!inputs_ok(&x, 1, "mean_rows", at))
+    if (!hs__inputs_ok(&x, 1, "mean_rows", at))
         return poison(x.tape);
     const hs_extent extent = node_of(x)->extent;
     if (extent == HS_SHARED)
         return x;
-    op_attributes attributes = attributes_none();
+    op_attributes attributes = hs__attributes_none();
     attributes.axis = (int)extent; /* which count */
     hs_var count =
-        tape_append(x.tape, OP_count, HS_SHARED, hs_scalar_shape(), NULL, 0, &attributes, at);
+        hs__tape_append(x.tape, OP_count, HS_SHARED, hs_scalar_shape(), NULL, 0, &attributes, at);
     return hs_div(hs_sum_rows(x), count);
 }
 
@@ -323,7 +324,7 @@ hs_var hs_mean_rows_at(hs_var x, const char *at)
 
 hs_var hs_broadcast_at(hs_var x, hs_shape shape, hs_extent extent, const char *at)
 {
-    if (!inputs_ok(&x, 1, "broadcast", at))
+    if (!hs__inputs_ok(&x, 1, "broadcast", at))
         return poison(x.tape);
     const tape_node *node = node_of(x);
     hs_shape wide;
@@ -331,18 +332,18 @@ hs_var hs_broadcast_at(hs_var x, hs_shape shape, hs_extent extent, const char *a
     if (shape.rank < 0 || !hs_shape_broadcast(&node->shape, &shape, &wide) ||
         !hs_shape_equal(&wide, &shape))
         return hs_tape_fail(x.tape, HS_ESHAPE, at, "broadcast: %s does not stretch to %s",
-                            var_text(x, a), hs_shape_text(&shape, b));
+                            hs__var_text(x, a), hs_shape_text(&shape, b));
     if (extent < node->extent)
         return hs_tape_fail(x.tape, HS_EEXTENT, at, "broadcast: %s does not stretch to extent %s",
-                            var_text(x, a), hs_extent_name(extent));
+                            hs__var_text(x, a), hs_extent_name(extent));
     if (hs_shape_equal(&shape, &node->shape) && extent == node->extent)
         return x;
-    return tape_append(x.tape, OP_broadcast, extent, shape, &x, 1, NULL, at);
+    return hs__tape_append(x.tape, OP_broadcast, extent, shape, &x, 1, NULL, at);
 }
 
 hs_var hs_reshape_at(hs_var x, hs_shape shape, const char *at)
 {
-    if (!inputs_ok(&x, 1, "reshape", at))
+    if (!hs__inputs_ok(&x, 1, "reshape", at))
         return poison(x.tape);
     const tape_node *node = node_of(x);
     if (hs_shape_equal(&shape, &node->shape))
@@ -350,18 +351,18 @@ hs_var hs_reshape_at(hs_var x, hs_shape shape, const char *at)
     if (hs_shape_valid(&shape) && hs_shape_count(&shape) != hs_shape_count(&node->shape)) {
         char a[VAR_TEXT], b[HS_SHAPE_TEXT];
         return hs_tape_fail(x.tape, HS_ESHAPE, at, "reshape: %s has %zu elements, and %s has %zu",
-                            var_text(x, a), hs_shape_count(&node->shape), hs_shape_text(&shape, b),
-                            hs_shape_count(&shape));
+                            hs__var_text(x, a), hs_shape_count(&node->shape),
+                            hs_shape_text(&shape, b), hs_shape_count(&shape));
     }
-    return tape_append(x.tape, OP_reshape, node->extent, shape, &x, 1, NULL, at);
+    return hs__tape_append(x.tape, OP_reshape, node->extent, shape, &x, 1, NULL, at);
 }
 
 hs_var hs_permute_at(hs_var x, const int *order, const char *at)
 {
-    if (!inputs_ok(&x, 1, "permute", at))
+    if (!hs__inputs_ok(&x, 1, "permute", at))
         return poison(x.tape);
     const tape_node *node = node_of(x);
-    op_attributes attributes = attributes_none();
+    op_attributes attributes = hs__attributes_none();
     hs_shape shape = node->shape;
     unsigned seen = 0;
     for (int i = 0; i < shape.rank; i++) {
@@ -369,39 +370,39 @@ hs_var hs_permute_at(hs_var x, const int *order, const char *at)
             char a[VAR_TEXT];
             return hs_tape_fail(x.tape, HS_EINVAL, at,
                                 "permute: order of %s must name each axis once; entry %d is %d",
-                                var_text(x, a), i, order[i]);
+                                hs__var_text(x, a), i, order[i]);
         }
         seen |= 1u << order[i];
         attributes.permutation[i] = order[i];
         shape.dim[i] = node->shape.dim[order[i]];
     }
-    return tape_append(x.tape, OP_permute, node->extent, shape, &x, 1, &attributes, at);
+    return hs__tape_append(x.tape, OP_permute, node->extent, shape, &x, 1, &attributes, at);
 }
 
 hs_var hs_slice_at(hs_var x, int axis, size_t first, size_t end, const char *at)
 {
-    if (!inputs_ok(&x, 1, "slice", at) || (axis = resolve_axis(x, axis, "slice", at)) < 0)
+    if (!hs__inputs_ok(&x, 1, "slice", at) || (axis = resolve_axis(x, axis, "slice", at)) < 0)
         return poison(x.tape);
     hs_shape shape = node_of(x)->shape;
     if (first >= end || end > shape.dim[axis]) {
         char a[VAR_TEXT];
         return hs_tape_fail(x.tape, HS_ESHAPE, at,
                             "slice: places %zu to %zu of axis %d are not a range in %s", first, end,
-                            axis, var_text(x, a));
+                            axis, hs__var_text(x, a));
     }
     if (first == 0 && end == shape.dim[axis])
         return x;
     shape.dim[axis] = end - first;
-    op_attributes attributes = attributes_none();
+    op_attributes attributes = hs__attributes_none();
     attributes.axis = axis;
     attributes.first = first;
     attributes.end = end;
-    return tape_append(x.tape, OP_slice, node_of(x)->extent, shape, &x, 1, &attributes, at);
+    return hs__tape_append(x.tape, OP_slice, node_of(x)->extent, shape, &x, 1, &attributes, at);
 }
 
 hs_var hs_pad_at(hs_var x, int axis, size_t before, size_t after, const char *at)
 {
-    if (!inputs_ok(&x, 1, "pad", at) || (axis = resolve_axis(x, axis, "pad", at)) < 0)
+    if (!hs__inputs_ok(&x, 1, "pad", at) || (axis = resolve_axis(x, axis, "pad", at)) < 0)
         return poison(x.tape);
     hs_shape shape = node_of(x)->shape;
     const size_t limit = (size_t)-1 / 4;
@@ -411,11 +412,11 @@ hs_var hs_pad_at(hs_var x, int axis, size_t before, size_t after, const char *at
     if (before == 0 && after == 0)
         return x;
     shape.dim[axis] += before + after;
-    op_attributes attributes = attributes_none();
+    op_attributes attributes = hs__attributes_none();
     attributes.axis = axis;
     attributes.first = before;
     attributes.end = after;
-    return tape_append(x.tape, OP_pad, node_of(x)->extent, shape, &x, 1, &attributes, at);
+    return hs__tape_append(x.tape, OP_pad, node_of(x)->extent, shape, &x, 1, &attributes, at);
 }
 
 hs_var hs_concat_at(const hs_var *xs, size_t n, int axis, const char *at)
@@ -424,7 +425,7 @@ hs_var hs_concat_at(const hs_var *xs, size_t n, int axis, const char *at)
     if (n == 0 || n > MOST)
         return hs_tape_fail(n ? xs[0].tape : NULL, HS_EINVAL, at,
                             "concat: joins 1 to %d values, not %zu", (int)MOST, n);
-    if (!inputs_ok(xs, (int)n, "concat", at) ||
+    if (!hs__inputs_ok(xs, (int)n, "concat", at) ||
         (axis = resolve_axis(xs[0], axis, "concat", at)) < 0)
         return poison(xs[0].tape);
     hs_shape shape = node_of(xs[0])->shape;
@@ -436,8 +437,8 @@ hs_var hs_concat_at(const hs_var *xs, size_t n, int axis, const char *at)
         if (!hs_shape_equal(&shape, &other)) {
             char a[VAR_TEXT], b[VAR_TEXT];
             return hs_tape_fail(xs[0].tape, HS_ESHAPE, at,
-                                "concat: %s and %s differ in more than axis %d", var_text(xs[0], a),
-                                var_text(xs[i], b), axis);
+                                "concat: %s and %s differ in more than axis %d",
+                                hs__var_text(xs[0], a), hs__var_text(xs[i], b), axis);
         }
         if (shape.dim[axis] > (size_t)-1 - length)
             return hs_tape_fail(xs[0].tape, HS_EOVERFLOW, at,
@@ -447,9 +448,9 @@ hs_var hs_concat_at(const hs_var *xs, size_t n, int axis, const char *at)
     }
     if (n == 1)
         return xs[0];
-    op_attributes attributes = attributes_none();
+    op_attributes attributes = hs__attributes_none();
     attributes.axis = axis;
-    return tape_append(xs[0].tape, OP_concat, extent, shape, xs, (int)n, &attributes, at);
+    return hs__tape_append(xs[0].tape, OP_concat, extent, shape, xs, (int)n, &attributes, at);
 }
 
 /* Copies `index` to the tape after checking that all of it is below `length`. */
@@ -460,7 +461,7 @@ static const size_t *keep_index(hs_var x, const char *op, const size_t *index, s
         if (index[i] >= length) {
             char a[VAR_TEXT];
             hs_tape_fail(x.tape, HS_EINVAL, at, "%s: index %zu is %zu, and must be below %zu: %s",
-                         op, i, index[i], length, var_text(x, a));
+                         op, i, index[i], length, hs__var_text(x, a));
             return NULL;
         }
     size_t *kept = n <= (size_t)-1 / 16 ? hs_arena_alloc(&x.tape->arena, n * sizeof *kept) : NULL;
@@ -473,32 +474,32 @@ static const size_t *keep_index(hs_var x, const char *op, const size_t *index, s
 
 hs_var hs_gather_at(hs_var x, int axis, const size_t *index, size_t n, const char *at)
 {
-    if (!inputs_ok(&x, 1, "gather", at) || (axis = resolve_axis(x, axis, "gather", at)) < 0)
+    if (!hs__inputs_ok(&x, 1, "gather", at) || (axis = resolve_axis(x, axis, "gather", at)) < 0)
         return poison(x.tape);
     hs_shape shape = node_of(x)->shape;
-    op_attributes attributes = attributes_none();
+    op_attributes attributes = hs__attributes_none();
     attributes.axis = axis;
     attributes.index = keep_index(x, "gather", index, n, shape.dim[axis], at);
     attributes.index_count = n;
     if (!attributes.index)
         return poison(x.tape);
     shape.dim[axis] = n;
-    return tape_append(x.tape, OP_gather, node_of(x)->extent, shape, &x, 1, &attributes, at);
+    return hs__tape_append(x.tape, OP_gather, node_of(x)->extent, shape, &x, 1, &attributes, at);
 }
 
 hs_var hs_scatter_at(hs_var x, int axis, const size_t *index, size_t length, const char *at)
 {
-    if (!inputs_ok(&x, 1, "scatter", at) || (axis = resolve_axis(x, axis, "scatter", at)) < 0)
+    if (!hs__inputs_ok(&x, 1, "scatter", at) || (axis = resolve_axis(x, axis, "scatter", at)) < 0)
         return poison(x.tape);
     hs_shape shape = node_of(x)->shape;
-    op_attributes attributes = attributes_none();
+    op_attributes attributes = hs__attributes_none();
     attributes.axis = axis;
     attributes.index_count = shape.dim[axis];
     attributes.index = keep_index(x, "scatter", index, shape.dim[axis], length, at);
     if (!attributes.index)
         return poison(x.tape);
     shape.dim[axis] = length;
-    return tape_append(x.tape, OP_scatter, node_of(x)->extent, shape, &x, 1, &attributes, at);
+    return hs__tape_append(x.tape, OP_scatter, node_of(x)->extent, shape, &x, 1, &attributes, at);
 }
 
 /* ---- Functions of the user's own ------------------------------------------------------------ */
@@ -506,7 +507,7 @@ hs_var hs_scatter_at(hs_var x, int axis, const size_t *index, size_t length, con
 static hs_var call(op_code op, const hs_function *f, const hs_var *x, int n, const char *at)
 {
     static const char *const what[] = { "value", "gradient", "Hessian-vector product" };
-    if (!inputs_ok(x, n, "call", at))
+    if (!hs__inputs_ok(x, n, "call", at))
         return poison(x[0].tape);
     const hs_shape shape = node_of(x[0])->shape;
     const int order = (int)op - (int)OP_call;
@@ -519,18 +520,18 @@ static hs_var call(op_code op, const hs_function *f, const hs_var *x, int n, con
     if (shape.rank != 1)
         return hs_tape_fail(x[0].tape, HS_ESHAPE, at,
                             "call: function \"%s\" takes a vector, and is given %s",
-                            f->name ? f->name : "?", var_text(x[0], a));
+                            f->name ? f->name : "?", hs__var_text(x[0], a));
     if (n == 2 && !hs_shape_equal(&shape, &node_of(x[1])->shape))
         return hs_tape_fail(x[0].tape, HS_ESHAPE, at,
-                            "call: point %s and direction %s differ in shape", var_text(x[0], a),
-                            var_text(x[1], b));
+                            "call: point %s and direction %s differ in shape",
+                            hs__var_text(x[0], a), hs__var_text(x[1], b));
     hs_extent extent = node_of(x[0])->extent;
     if (n == 2)
         extent = widest(extent, node_of(x[1])->extent);
-    op_attributes attributes = attributes_none();
+    op_attributes attributes = hs__attributes_none();
     attributes.function = f;
-    return tape_append(x[0].tape, op, extent, op == OP_call ? hs_scalar_shape() : shape, x, n,
-                       &attributes, at);
+    return hs__tape_append(x[0].tape, op, extent, op == OP_call ? hs_scalar_shape() : shape, x, n,
+                           &attributes, at);
 }
 
 hs_var hs_call_at(const hs_function *f, hs_var x, const char *at)

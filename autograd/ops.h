@@ -11,8 +11,8 @@
 
 /* ---- Elementwise -------------------------------------------------------------------------- */
 
-#define HS_DECLARE_1(name) hs_var hs_##name##_at(hs_var x, const char *at);
-#define HS_DECLARE_2(name) hs_var hs_##name##_at(hs_var x, hs_var y, const char *at);
+#define HS_DECLARE_1(name) HS_API hs_var hs_##name##_at(hs_var x, const char *at);
+#define HS_DECLARE_2(name) HS_API hs_var hs_##name##_at(hs_var x, hs_var y, const char *at);
 
 HS_DECLARE_1(copy)     /**< x itself, as a node of its own */
 HS_DECLARE_1(neg)      /**< -x */
@@ -85,18 +85,18 @@ HS_DECLARE_2(gate) /**< x where y > 0, else 0 */
 #define hs_gate(...)     hs_gate_at(__VA_ARGS__, HS_HERE)
 
 /** The n-th derivative of the digamma function, x > 0, n >= 0. */
-hs_var hs_polygamma_at(int n, hs_var x, const char *at);
+HS_API hs_var hs_polygamma_at(int n, hs_var x, const char *at);
 #define hs_polygamma(...) hs_polygamma_at(__VA_ARGS__, HS_HERE)
 
 /** y where condition is not 0, else z. */
-hs_var hs_select_at(hs_var condition, hs_var y, hs_var z, const char *at);
+HS_API hs_var hs_select_at(hs_var condition, hs_var y, hs_var z, const char *at);
 #define hs_select(...) hs_select_at(__VA_ARGS__, HS_HERE)
 
 /* With a number: c x, x + c, c - x, x^c. */
-hs_var hs_scale_at(hs_var x, double c, const char *at);
-hs_var hs_shift_at(hs_var x, double c, const char *at);
-hs_var hs_sub_from_at(double c, hs_var x, const char *at);
-hs_var hs_power_at(hs_var x, double c, const char *at);
+HS_API hs_var hs_scale_at(hs_var x, double c, const char *at);
+HS_API hs_var hs_shift_at(hs_var x, double c, const char *at);
+HS_API hs_var hs_sub_from_at(double c, hs_var x, const char *at);
+HS_API hs_var hs_power_at(hs_var x, double c, const char *at);
 #define hs_scale(...)    hs_scale_at(__VA_ARGS__, HS_HERE)
 #define hs_shift(...)    hs_shift_at(__VA_ARGS__, HS_HERE)
 #define hs_sub_from(...) hs_sub_from_at(__VA_ARGS__, HS_HERE)
@@ -113,7 +113,8 @@ HS_DECLARE_2(matmul)
 #define hs_matmul(...) hs_matmul_at(__VA_ARGS__, HS_HERE)
 
 /** The same with either factor transposed first. */
-hs_var hs_matmul_t_at(hs_var x, bool transpose_x, hs_var y, bool transpose_y, const char *at);
+HS_API hs_var hs_matmul_t_at(hs_var x, bool transpose_x, hs_var y, bool transpose_y,
+                             const char *at);
 #define hs_matmul_t(...) hs_matmul_t_at(__VA_ARGS__, HS_HERE)
 
 /** Sum over the last axis of x y: the inner product of vectors. */
@@ -148,46 +149,46 @@ HS_DECLARE_1(mean_rows)
 
 /* ---- Shapes --------------------------------------------------------------------------------- */
 
-hs_var hs_reshape_at(hs_var x, hs_shape shape, const char *at);
+HS_API hs_var hs_reshape_at(hs_var x, hs_shape shape, const char *at);
 #define hs_reshape(...) hs_reshape_at(__VA_ARGS__, HS_HERE)
 
 /** Result axis i is axis order[i] of x; `order` has as many entries as x has axes. */
-hs_var hs_permute_at(hs_var x, const int *order, const char *at);
+HS_API hs_var hs_permute_at(hs_var x, const int *order, const char *at);
 #define hs_permute(...) hs_permute_at(__VA_ARGS__, HS_HERE)
 
 /** Places first .. end-1 of an axis. */
-hs_var hs_slice_at(hs_var x, int axis, size_t first, size_t end, const char *at);
+HS_API hs_var hs_slice_at(hs_var x, int axis, size_t first, size_t end, const char *at);
 #define hs_slice(...) hs_slice_at(__VA_ARGS__, HS_HERE)
 
 /** Zeros before and after, along an axis. */
-hs_var hs_pad_at(hs_var x, int axis, size_t before, size_t after, const char *at);
+HS_API hs_var hs_pad_at(hs_var x, int axis, size_t before, size_t after, const char *at);
 #define hs_pad(...) hs_pad_at(__VA_ARGS__, HS_HERE)
 
 /** The n values of xs joined along an axis. */
-hs_var hs_concat_at(const hs_var *xs, size_t n, int axis, const char *at);
+HS_API hs_var hs_concat_at(const hs_var *xs, size_t n, int axis, const char *at);
 #define hs_concat(...) hs_concat_at(__VA_ARGS__, HS_HERE)
 
 /** Places index[0], index[1] ... of an axis. */
-hs_var hs_gather_at(hs_var x, int axis, const size_t *index, size_t n, const char *at);
+HS_API hs_var hs_gather_at(hs_var x, int axis, const size_t *index, size_t n, const char *at);
 #define hs_gather(...) hs_gather_at(__VA_ARGS__, HS_HERE)
 
 /** The reverse: place i of the axis of x is added to place index[i] of an axis of `length` zeros. */
-hs_var hs_scatter_at(hs_var x, int axis, const size_t *index, size_t length, const char *at);
+HS_API hs_var hs_scatter_at(hs_var x, int axis, const size_t *index, size_t length, const char *at);
 #define hs_scatter(...) hs_scatter_at(__VA_ARGS__, HS_HERE)
 
 /** x stretched to a shape and an extent. */
-hs_var hs_broadcast_at(hs_var x, hs_shape shape, hs_extent extent, const char *at);
+HS_API hs_var hs_broadcast_at(hs_var x, hs_shape shape, hs_extent extent, const char *at);
 #define hs_broadcast(...) hs_broadcast_at(__VA_ARGS__, HS_HERE)
 
 /** x summed down to a shape that broadcasts to its own, and to an extent no wider than its own. */
-hs_var hs_sum_to_at(hs_var x, hs_shape shape, hs_extent extent, const char *at);
+HS_API hs_var hs_sum_to_at(hs_var x, hs_shape shape, hs_extent extent, const char *at);
 #define hs_sum_to(...) hs_sum_to_at(__VA_ARGS__, HS_HERE)
 
 /* ---- Functions of the user's own: the derivatives of hs_call() ------------------------------- */
 
-hs_var hs_call_grad_at(const hs_function *f, hs_var x, const char *at);
+HS_API hs_var hs_call_grad_at(const hs_function *f, hs_var x, const char *at);
 #define hs_call_grad(...) hs_call_grad_at(__VA_ARGS__, HS_HERE)
-hs_var hs_call_hvp_at(const hs_function *f, hs_var x, hs_var v, const char *at);
+HS_API hs_var hs_call_hvp_at(const hs_function *f, hs_var x, hs_var v, const char *at);
 #define hs_call_hvp(...) hs_call_hvp_at(__VA_ARGS__, HS_HERE)
 
 /* ---- Derivatives ---------------------------------------------------------------------------- */
@@ -199,7 +200,7 @@ hs_var hs_call_hvp_at(const hs_function *f, hs_var x, hs_var v, const char *at);
  * again. A wrt that y does not depend on has gradient 0. `gradients` may be
  * the memory of wrt.
  */
-void hs_grad_at(hs_var y, const hs_var *wrt, size_t n, hs_var *gradients, const char *at);
+HS_API void hs_grad_at(hs_var y, const hs_var *wrt, size_t n, hs_var *gradients, const char *at);
 #define hs_grad(...) hs_grad_at(__VA_ARGS__, HS_HERE)
 
 #undef HS_DECLARE_1

@@ -46,22 +46,22 @@ typedef struct {
 
 /** Makes a plan for n outputs; options may be NULL: one row. On failure *plan is NULL and hs_tape_error() of their tape says
  *  why; if the tape itself was sound, it stays so. */
-hs_status hs_plan_new(hs_plan **plan, const hs_var *outputs, size_t n,
-                      const hs_plan_options *options) HS_MUST_CHECK;
-void hs_plan_free(hs_plan *plan);
+HS_API hs_status hs_plan_new(hs_plan **plan, const hs_var *outputs, size_t n,
+                             const hs_plan_options *options) HS_MUST_CHECK;
+HS_API void hs_plan_free(hs_plan *plan);
 
 /** Points an input (or a bound value) at its data, of the tape's dtype, which is read in every run:
  *  [count] for shared, [starts][count] or [rows][count] for the others. A NULL plan and an input
  *  that the plan does not need are ignored. */
-void hs_plan_set(hs_plan *plan, hs_var input, const void *data);
+HS_API void hs_plan_set(hs_plan *plan, hs_var input, const void *data);
 
 /** Runs the plan. HS_EINVAL if an input has no data, HS_EOVERFLOW if rows or steps have no address,
  *  with a message in hs_plan_error(). */
-hs_status hs_plan_run(hs_plan *plan, const hs_run *run) HS_MUST_CHECK;
+HS_API hs_status hs_plan_run(hs_plan *plan, const hs_run *run) HS_MUST_CHECK;
 
 /** The value of an output after a run, in the tape's dtype: [count], [starts][count] or
  *  [rows][count]; NULL if it is not an output of this plan. Valid until the next run. */
-const void *hs_plan_get(const hs_plan *plan, hs_var output);
+HS_API const void *hs_plan_get(const hs_plan *plan, hs_var output);
 
 /**
  * An output that a plan with `factors` did not compute, because it is a sum of few outer products, as the gradient of
@@ -74,13 +74,13 @@ typedef struct {
 } hs_factors;
 
 /** NULL if the output has a value. Valid as long as the plan; what they point at until its next run. */
-const hs_factors *hs_plan_factors(const hs_plan *plan, hs_var output);
+HS_API const hs_factors *hs_plan_factors(const hs_plan *plan, hs_var output);
 
 /** The first element of an output as a double; NaN if it is not an output. */
-double hs_plan_scalar(const hs_plan *plan, hs_var output);
+HS_API double hs_plan_scalar(const hs_plan *plan, hs_var output);
 
 /** What went wrong in the last run, or ""; owned by the plan. */
-const char *hs_plan_error(const hs_plan *plan);
+HS_API const char *hs_plan_error(const hs_plan *plan);
 
 /** The first node, in the order of computation, that had a NaN or an infinity in the last run of a
  *  plan with `trace`: */
@@ -95,7 +95,7 @@ typedef struct {
 } hs_nonfinite;
 
 /** True, and *found filled in, if there is one. */
-bool hs_plan_nonfinite(const hs_plan *plan, hs_nonfinite *found);
+HS_API bool hs_plan_nonfinite(const hs_plan *plan, hs_nonfinite *found);
 
 /** Facts for tests, benchmarks and the curious. */
 typedef struct {
@@ -106,10 +106,10 @@ typedef struct {
     double flops;           /**< of the matrix products of one run */
     double matrix_bytes;    /**< of matrices, read for their products with vectors of a shard */
 } hs_plan_facts;
-hs_plan_facts hs_plan_describe(const hs_plan *plan);
+HS_API hs_plan_facts hs_plan_describe(const hs_plan *plan);
 
 /** Prints one line per step, and the same in Graphviz's language. */
-void hs_plan_print(const hs_plan *plan, FILE *out);
-void hs_plan_dot(const hs_plan *plan, FILE *out);
+HS_API void hs_plan_print(const hs_plan *plan, FILE *out);
+HS_API void hs_plan_dot(const hs_plan *plan, FILE *out);
 
 #endif

@@ -1,9 +1,9 @@
 /* Tapes and plans as text, and in Graphviz's language. */
-#include "plan_internal.h"
+#include "plan/plan_internal.h"
 
 #include <string.h>
 
-void attributes_text(const tape_node *node, char *text, size_t size)
+void hs__attributes_text(const tape_node *node, char *text, size_t size)
 {
     const op_attributes *a = node->attributes;
     text[0] = '\0';
@@ -57,8 +57,8 @@ void hs_tape_print(const hs_tape *tape, FILE *out)
     for (int32_t id = 0; id < tape->size; id++) {
         const tape_node *node = &tape->node[id];
         char shape[HS_SHAPE_TEXT], more[96];
-        attributes_text(node, more, sizeof more);
-        fprintf(out, "%%%d = %s%s", (int)id, op_table[node->op].name, more);
+        hs__attributes_text(node, more, sizeof more);
+        fprintf(out, "%%%d = %s%s", (int)id, hs__op_table[node->op].name, more);
         for (int i = 0; i < node->inputs; i++)
             fprintf(out, "%s%%%d", i ? ", " : " ", (int)node->input[i]);
         fprintf(out, " : %s %s", hs_extent_name(node->extent), hs_shape_text(&node->shape, shape));
@@ -89,7 +89,7 @@ static const char *extent_colour(hs_extent extent)
 static void dot_node(int32_t id, const char *label, const tape_node *node, FILE *out)
 {
     char shape[HS_SHAPE_TEXT], more[96];
-    attributes_text(node, more, sizeof more);
+    hs__attributes_text(node, more, sizeof more);
     fprintf(out, "  n%d [label=\"", (int)id);
     print_escaped(label, out);
     print_escaped(more, out);
@@ -114,7 +114,7 @@ void hs_tape_dot(const hs_tape *tape, FILE *out)
     dot_open("tape", out);
     for (int32_t id = 0; tape && id < tape->size; id++) {
         const tape_node *node = &tape->node[id];
-        dot_node(id, op_table[node->op].name, node, out);
+        dot_node(id, hs__op_table[node->op].name, node, out);
         for (int i = 0; i < node->inputs; i++)
             fprintf(out, "  n%d -> n%d;\n", (int)node->input[i], (int)id);
     }
@@ -143,11 +143,11 @@ static void step_text(const hs_plan *plan, const plan_step *step, char *text, si
         if (t->left_sum >= 0)
             used += snprintf(text + used, size - (size_t)used, "+sum_to");
         if (t->act != HS_ACT_NONE)
-            snprintf(text + used, size - (size_t)used, "+%s", op_table[node->op].name);
+            snprintf(text + used, size - (size_t)used, "+%s", hs__op_table[node->op].name);
     } else if (p && p->steps + p->sum_softplus > (node->op == OP_sum_to ? 0 : 1)) {
         for (int i = 0; i < p->steps + p->sum_softplus && (size_t)used + 12 < size; i++)
             used += snprintf(text + used, size - (size_t)used, "%s%s", i ? " " : ": ",
-                             op_table[i < p->steps ? p->step[i].op : OP_softplus].name);
+                             hs__op_table[i < p->steps ? p->step[i].op : OP_softplus].name);
     }
 }
 
@@ -216,7 +216,7 @@ void hs_plan_dot(const hs_plan *plan, FILE *out)
     for (int32_t id = 0; plan && id < plan->nodes; id++) {
         const plan_node *node = &plan->node[id];
         if (!is_unused(node) && (node->making == BY_OUTSIDE || node->making == BY_MERGE))
-            dot_node(id, op_table[node->op].name, &plan->tape->node[node->tape_id], out);
+            dot_node(id, hs__op_table[node->op].name, &plan->tape->node[node->tape_id], out);
         if (!is_unused(node) && node->making == BY_MERGE)
             dot_edges(plan, id, id, out);
     }

@@ -40,10 +40,10 @@ static void matmul_rule(const rule_call *r)
     const hs_extent ex = hs_var_extent(x), ey = hs_var_extent(y);
     if (r->needed[0])
         r->gradient[0] =
-            tx ? matmul_to(y, ty, g, true, ex, at) : matmul_to(g, false, y, !ty, ex, at);
+            tx ? hs__matmul_to(y, ty, g, true, ex, at) : hs__matmul_to(g, false, y, !ty, ex, at);
     if (r->needed[1])
         r->gradient[1] =
-            ty ? matmul_to(g, true, x, tx, ey, at) : matmul_to(x, !tx, g, false, ey, at);
+            ty ? hs__matmul_to(g, true, x, tx, ey, at) : hs__matmul_to(x, !tx, g, false, ey, at);
 }
 
 static void sum_to_rule(const rule_call *r)
@@ -157,11 +157,11 @@ static void call_hvp_rule(const rule_call *r)
                                       f->name ? f->name : "?");
 }
 
-void record_gradients(hs_var y, hs_var g, const bool *needed, hs_var *gradient)
+void hs__record_gradients(hs_var y, hs_var g, const bool *needed, hs_var *gradient)
 {
     const tape_node *node = node_of(y);
     const char *at = node->at;
-    const op_attributes attributes = node->attributes ? *node->attributes : attributes_none();
+    const op_attributes attributes = node->attributes ? *node->attributes : hs__attributes_none();
     const rule_call call = { y, g, needed, gradient, node, attributes, at };
     const int n = attributes.order;
     hs_var in[3] = { { NULL, 0 } };

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-const op_info op_table[OP_COUNT] = {
+const op_info hs__op_table[OP_COUNT] = {
 #define HS_LEAF(name, doc)                      [OP_##name] = { #name, KIND_LEAF, 0, doc },
 #define HS_UNARY(name, domain, kernel, ga, doc) [OP_##name] = { #name, KIND_ELEMENTWISE, 1, doc },
 #define HS_BINARY(name, domain, kernel, ga, gb, doc)                                               \
@@ -105,17 +105,17 @@ hs_var hs_name(hs_var x, const char *name)
     return x;
 }
 
-const char *var_text(hs_var x, char text[VAR_TEXT])
+const char *hs__var_text(hs_var x, char text[VAR_TEXT])
 {
     char shape[HS_SHAPE_TEXT];
     const tape_node *node = node_of(x);
     snprintf(text, VAR_TEXT, "%s%.40s%s %s (%s)", node->name ? "\"" : "",
-             node->name ? node->name : op_table[node->op].name, node->name ? "\"" : "",
+             node->name ? node->name : hs__op_table[node->op].name, node->name ? "\"" : "",
              hs_shape_text(&node->shape, shape), hs_extent_name(node->extent));
     return text;
 }
 
-bool inputs_ok(const hs_var *inputs, int n, const char *op, const char *at)
+bool hs__inputs_ok(const hs_var *inputs, int n, const char *op, const char *at)
 {
     hs_tape *tape = NULL;
     for (int i = 0; i < n && !tape; i++)
@@ -147,14 +147,14 @@ bool inputs_ok(const hs_var *inputs, int n, const char *op, const char *at)
     return tape != NULL;
 }
 
-op_attributes attributes_none(void)
+op_attributes hs__attributes_none(void)
 {
     op_attributes attributes;
     memset(&attributes, 0, sizeof attributes);
     return attributes;
 }
 
-bool attributes_equal(const op_attributes *a, const op_attributes *b, size_t bytes)
+bool hs__attributes_equal(const op_attributes *a, const op_attributes *b, size_t bytes)
 {
     if (!a || !b)
         return a == b;
@@ -181,10 +181,10 @@ static bool reserve_node(hs_tape *tape)
     return true;
 }
 
-hs_var tape_append(hs_tape *tape, op_code op, hs_extent extent, hs_shape shape,
-                   const hs_var *inputs, int n, const op_attributes *attributes, const char *at)
+hs_var hs__tape_append(hs_tape *tape, op_code op, hs_extent extent, hs_shape shape,
+                       const hs_var *inputs, int n, const op_attributes *attributes, const char *at)
 {
-    const char *name = op_table[op].name;
+    const char *name = hs__op_table[op].name;
     if (!tape || tape->status != HS_OK)
         return poison(tape);
     if ((unsigned)extent > HS_ROW)
@@ -230,7 +230,7 @@ hs_var tape_append(hs_tape *tape, op_code op, hs_extent extent, hs_shape shape,
 hs_var hs_input_at(hs_tape *tape, const char *name, hs_extent extent, hs_shape shape,
                    const char *at)
 {
-    return hs_name(tape_append(tape, OP_input, extent, shape, NULL, 0, NULL, at), name);
+    return hs_name(hs__tape_append(tape, OP_input, extent, shape, NULL, 0, NULL, at), name);
 }
 
 hs_var hs_bound_at(hs_tape *tape, const char *name, hs_shape shape, const void *const *base,
@@ -259,10 +259,10 @@ hs_var hs_bound_at(hs_tape *tape, const char *name, hs_shape shape, const void *
         tape->bound = grown;
         tape->bound_capacity = capacity;
     }
-    op_attributes attributes = attributes_none();
+    op_attributes attributes = hs__attributes_none();
     attributes.base = base;
     attributes.offset = offset;
-    hs_var x = tape_append(tape, OP_bound, HS_SHARED, shape, NULL, 0, &attributes, at);
+    hs_var x = hs__tape_append(tape, OP_bound, HS_SHARED, shape, NULL, 0, &attributes, at);
     if (x.id >= 0)
         tape->bound[tape->bound_size++] = x.id;
     return hs_name(x, name);
@@ -270,9 +270,10 @@ hs_var hs_bound_at(hs_tape *tape, const char *name, hs_shape shape, const void *
 
 hs_var hs_const_at(hs_tape *tape, double value, const char *at)
 {
-    op_attributes attributes = attributes_none();
+    op_attributes attributes = hs__attributes_none();
     attributes.number = value;
-    return tape_append(tape, OP_constant, HS_SHARED, hs_scalar_shape(), NULL, 0, &attributes, at);
+    return hs__tape_append(tape, OP_constant, HS_SHARED, hs_scalar_shape(), NULL, 0, &attributes,
+                           at);
 }
 
 hs_var hs_tensor_at(hs_tape *tape, hs_shape shape, const double *values, const char *at)
@@ -280,7 +281,7 @@ hs_var hs_tensor_at(hs_tape *tape, hs_shape shape, const double *values, const c
     if (!tape || tape->status != HS_OK)
         return poison(tape);
     void *data = NULL;
-    if (hs_shape_valid(&shape)) { /* otherwise tape_append() says what is wrong */
+    if (hs_shape_valid(&shape)) { /* otherwise hs__tape_append() says what is wrong */
         const size_t count = hs_shape_count(&shape);
         data = hs_arena_alloc(&tape->arena, count * hs_dtype_size(tape->dtype));
         if (!data)
@@ -292,9 +293,9 @@ hs_var hs_tensor_at(hs_tape *tape, hs_shape shape, const double *values, const c
                 ((double *)data)[i] = values[i];
         }
     }
-    op_attributes attributes = attributes_none();
+    op_attributes attributes = hs__attributes_none();
     attributes.data = data;
-    return tape_append(tape, OP_tensor, HS_SHARED, shape, NULL, 0, &attributes, at);
+    return hs__tape_append(tape, OP_tensor, HS_SHARED, shape, NULL, 0, &attributes, at);
 }
 
 static hs_var random_leaf(hs_tape *tape, op_code op, hs_extent extent, hs_shape shape,
@@ -302,10 +303,10 @@ static hs_var random_leaf(hs_tape *tape, op_code op, hs_extent extent, hs_shape 
 {
     if (stream >= 1u << 15)
         return hs_tape_fail(tape, HS_EINVAL, at, "%s: stream %u is not below 32768",
-                            op_table[op].name, (unsigned)stream);
-    op_attributes attributes = attributes_none();
+                            hs__op_table[op].name, (unsigned)stream);
+    op_attributes attributes = hs__attributes_none();
     attributes.stream = stream;
-    return tape_append(tape, op, extent, shape, NULL, 0, &attributes, at);
+    return hs__tape_append(tape, op, extent, shape, NULL, 0, &attributes, at);
 }
 
 hs_var hs_normal_at(hs_tape *tape, hs_extent extent, hs_shape shape, uint32_t stream,

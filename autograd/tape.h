@@ -44,7 +44,7 @@ typedef struct {
 typedef enum { HS_SHARED, HS_START, HS_ROW } hs_extent;
 
 /** "shared", "start" or "row". */
-const char *hs_extent_name(hs_extent extent);
+HS_API const char *hs_extent_name(hs_extent extent);
 
 /* Where a node was recorded, for messages: "file.c:12". Every recording function `hs_f(...)` is a
  * macro that passes HS_HERE to `hs_f_at(..., at)`; code that records on behalf of its caller takes
@@ -54,67 +54,67 @@ const char *hs_extent_name(hs_extent extent);
 #define HS_HERE     __FILE__ ":" HS_TEXT(__LINE__)
 
 /** A new tape whose values are all of one number type; NULL if there is no memory. */
-hs_tape *hs_tape_new(hs_dtype dtype);
-void hs_tape_free(hs_tape *tape);
+HS_API hs_tape *hs_tape_new(hs_dtype dtype);
+HS_API void hs_tape_free(hs_tape *tape);
 
-hs_dtype hs_tape_dtype(const hs_tape *tape);
+HS_API hs_dtype hs_tape_dtype(const hs_tape *tape);
 
 /** HS_OK, or the code of the first error. A NULL tape is HS_ENOMEM. */
-hs_status hs_tape_status(const hs_tape *tape);
+HS_API hs_status hs_tape_status(const hs_tape *tape);
 
 /** The first error as a sentence; "" if there was none. Owned by the tape. */
-const char *hs_tape_error(const hs_tape *tape);
+HS_API const char *hs_tape_error(const hs_tape *tape);
 
 /** Makes the tape fail, as if an op had: for code that records and finds its input wrong. Only the
  *  first error is kept. Returns the poisoned value. */
-hs_var hs_tape_fail(hs_tape *tape, hs_status status, const char *at, const char *format, ...)
+HS_API hs_var hs_tape_fail(hs_tape *tape, hs_status status, const char *at, const char *format, ...)
     HS_PRINTF(4, 5);
 
 /** Number of nodes recorded so far. */
-size_t hs_tape_size(const hs_tape *tape);
+HS_API size_t hs_tape_size(const hs_tape *tape);
 
 /** Prints one line per node. */
-void hs_tape_print(const hs_tape *tape, FILE *out);
+HS_API void hs_tape_print(const hs_tape *tape, FILE *out);
 
 /** Prints the tape in Graphviz's language: `dot -Tsvg`. */
-void hs_tape_dot(const hs_tape *tape, FILE *out);
+HS_API void hs_tape_dot(const hs_tape *tape, FILE *out);
 
 /** Facts about a value. A poisoned value is a shared scalar. */
-hs_shape hs_var_shape(hs_var x);
-hs_extent hs_var_extent(hs_var x);
+HS_API hs_shape hs_var_shape(hs_var x);
+HS_API hs_extent hs_var_extent(hs_var x);
 
 /** True for a value that can be used: on a tape without error. */
-bool hs_var_ok(hs_var x);
+HS_API bool hs_var_ok(hs_var x);
 
 /** Gives a value a name for messages and prints; returns it. */
-hs_var hs_name(hs_var x, const char *name);
+HS_API hs_var hs_name(hs_var x, const char *name);
 
 /* ---- Leaves ------------------------------------------------------------------------------- */
 
 /** A value fed to a plan before it runs: hs_plan_set(). */
-hs_var hs_input_at(hs_tape *tape, const char *name, hs_extent extent, hs_shape shape,
-                   const char *at);
+HS_API hs_var hs_input_at(hs_tape *tape, const char *name, hs_extent extent, hs_shape shape,
+                          const char *at);
 #define hs_input(...) hs_input_at(__VA_ARGS__, HS_HERE)
 
 /** A shared value that lives in the caller's memory, at *base + offset bytes, read anew in every
  *  run. The same place gives the same value: its gradient counts all uses. */
-hs_var hs_bound_at(hs_tape *tape, const char *name, hs_shape shape, const void *const *base,
-                   size_t offset, const char *at);
+HS_API hs_var hs_bound_at(hs_tape *tape, const char *name, hs_shape shape, const void *const *base,
+                          size_t offset, const char *at);
 #define hs_bound(...) hs_bound_at(__VA_ARGS__, HS_HERE)
 
 /** A constant scalar, and a constant tensor (copied; row-major). */
-hs_var hs_const_at(hs_tape *tape, double value, const char *at);
+HS_API hs_var hs_const_at(hs_tape *tape, double value, const char *at);
 #define hs_const(...) hs_const_at(__VA_ARGS__, HS_HERE)
-hs_var hs_tensor_at(hs_tape *tape, hs_shape shape, const double *values, const char *at);
+HS_API hs_var hs_tensor_at(hs_tape *tape, hs_shape shape, const double *values, const char *at);
 #define hs_tensor(...) hs_tensor_at(__VA_ARGS__, HS_HERE)
 
 /** Standard normal, and uniform (0, 1) draws, new in every step of a run. `stream` (< 32768) keeps
  *  apart the draws of one step; equal streams give equal numbers. */
-hs_var hs_normal_at(hs_tape *tape, hs_extent extent, hs_shape shape, uint32_t stream,
-                    const char *at);
+HS_API hs_var hs_normal_at(hs_tape *tape, hs_extent extent, hs_shape shape, uint32_t stream,
+                           const char *at);
 #define hs_normal(...) hs_normal_at(__VA_ARGS__, HS_HERE)
-hs_var hs_uniform_at(hs_tape *tape, hs_extent extent, hs_shape shape, uint32_t stream,
-                     const char *at);
+HS_API hs_var hs_uniform_at(hs_tape *tape, hs_extent extent, hs_shape shape, uint32_t stream,
+                            const char *at);
 #define hs_uniform(...) hs_uniform_at(__VA_ARGS__, HS_HERE)
 
 /* ---- Functions of the user's own ------------------------------------------------------------ */
@@ -136,7 +136,7 @@ typedef struct {
 } hs_function;
 
 /** f(x): a scalar for the vector x. */
-hs_var hs_call_at(const hs_function *f, hs_var x, const char *at);
+HS_API hs_var hs_call_at(const hs_function *f, hs_var x, const char *at);
 #define hs_call(...) hs_call_at(__VA_ARGS__, HS_HERE)
 
 #endif

@@ -30,7 +30,7 @@ typedef struct {
     const char *doc;
 } op_info;
 
-extern const op_info op_table[OP_COUNT];
+extern const op_info hs__op_table[OP_COUNT];
 
 /* What an op needs to know besides its inputs. Unused fields are zero, so that equal nodes have
  * equal bytes (attributes are cleared as a whole before they are filled). */
@@ -85,19 +85,20 @@ static inline hs_var poison(hs_tape *tape)
 }
 
 /* Attributes all zero. */
-op_attributes attributes_none(void);
+op_attributes hs__attributes_none(void);
 
 /* Whether two nodes of one op that are alike in shape and inputs are alike in these too; `bytes` is the size of the
  * value, which a constant tensor has here. */
-bool attributes_equal(const op_attributes *a, const op_attributes *b, size_t bytes);
+bool hs__attributes_equal(const op_attributes *a, const op_attributes *b, size_t bytes);
 
 /* Appends a node. `attributes` may be NULL. */
-hs_var tape_append(hs_tape *tape, op_code op, hs_extent extent, hs_shape shape,
-                   const hs_var *inputs, int n, const op_attributes *attributes, const char *at);
+hs_var hs__tape_append(hs_tape *tape, op_code op, hs_extent extent, hs_shape shape,
+                       const hs_var *inputs, int n, const op_attributes *attributes,
+                       const char *at);
 
 /* True if all inputs can be used and are of one tape; otherwise that tape (if any) has an error,
  * and the caller returns poison(). */
-bool inputs_ok(const hs_var *inputs, int n, const char *op, const char *at);
+bool hs__inputs_ok(const hs_var *inputs, int n, const char *op, const char *at);
 
 /* The widest extent of two. */
 static inline hs_extent widest(hs_extent a, hs_extent b)
@@ -107,16 +108,16 @@ static inline hs_extent widest(hs_extent a, hs_extent b)
 
 /* "x" [2, 3] row: a value for messages. */
 enum { VAR_TEXT = HS_SHAPE_TEXT + 80 };
-const char *var_text(hs_var x, char text[VAR_TEXT]);
+const char *hs__var_text(hs_var x, char text[VAR_TEXT]);
 
 /* The product of matrices, either transposed, with the batch summed out down to `extent`. */
-hs_var matmul_to(hs_var x, bool tx, hs_var y, bool ty, hs_extent extent, const char *at);
+hs_var hs__matmul_to(hs_var x, bool tx, hs_var y, bool ty, hs_extent extent, const char *at);
 
 /* Records the gradients of node `y` given the gradient g of its value, for every input i with
  * needed[i], into gradient[i] (id -1: zero). In rules.c. */
-void record_gradients(hs_var y, hs_var g, const bool *needed, hs_var *gradient);
+void hs__record_gradients(hs_var y, hs_var g, const bool *needed, hs_var *gradient);
 
 /* Writes a node's attributes for prints, e.g. " axis=1"; "" if it has none. */
-void attributes_text(const tape_node *node, char *text, size_t size);
+void hs__attributes_text(const tape_node *node, char *text, size_t size);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include <hastings/experiments/spec.h>
-#include <hastings/mcmc/targets_internal.h>
+#include "mcmc/targets/targets_internal.h"
 
 static const bench_case cases[] = {
     { .name = "cross8",
@@ -215,7 +215,7 @@ static bool open_data(problem *p)
     hs_message message;
     if (!p->is->data)
         p->data = made_up(p->is->rows, p->is->dim);
-    else if (!hs_find_file("data", p->is->data, path))
+    else if (!app_find_file("data", p->is->data, path))
         fprintf(stderr, "data/%s is not there\n", p->is->data);
     else if (hs_dataset_load_csv(&p->data, path, NULL, &message))
         fprintf(stderr, "%s\n", message.text);
@@ -235,7 +235,7 @@ static bool draw_points(problem *p)
     bool ok = p->points && mode && factor && z;
     if (ok && small)
         ok = !hs_laplace_approximation(p->session, p->plain, NULL, mode, factor) &&
-             cholesky_factor(factor, d);
+             hs__cholesky_factor(factor, d);
     for (size_t i = 0; ok && i < p->n_points; i++) {
         hs_random_rows(HS_F64, HS_NORMAL, (hs_address){ .seed = 2 }, (uint32_t)i, 1, d, z);
         for (size_t k = 0; k < d; k++) {
@@ -348,8 +348,8 @@ bool stepper_open(stepper *s, const bench_case *c, const char *objective, hs_dty
     s->options.proposals = c->proposals;
     s->options.points = s->problem.points;
     s->options.n_points = s->problem.n_points;
-    if (!batch_open(&s->batch, s->problem.session, s->problem.target, s->problem.proposal,
-                    &s->options, true, false))
+    if (!hs__batch_open(&s->batch, s->problem.session, s->problem.target, s->problem.proposal,
+                        &s->options, true, false))
         return complain(&s->problem, "no plan");
     s->adam = hs_adam_new(hs_proposal_params(s->problem.proposal),
                           &(hs_adam_options){ .schedule = { .rate = 3e-4 }, .threads = threads });
@@ -359,8 +359,8 @@ bool stepper_open(stepper *s, const bench_case *c, const char *objective, hs_dty
 void stepper_run(void *context)
 {
     stepper *s = context;
-    batch_pick(&s->batch, 1, s->step);
-    if (!batch_run(&s->batch, 1, s->step++))
+    hs__batch_pick(&s->batch, 1, s->step);
+    if (!hs__batch_run(&s->batch, 1, s->step++))
         complain(&s->problem, "a step failed");
     if (s->options.objective.adapt)
         s->batch.adapted_now =
@@ -372,7 +372,7 @@ void stepper_run(void *context)
 
 void stepper_close(stepper *s)
 {
-    batch_close(&s->batch);
+    hs__batch_close(&s->batch);
     hs_optimizer_free(s->adam);
     problem_close(&s->problem);
     *s = (stepper){ 0 };
@@ -407,13 +407,13 @@ bool chains_open(chains *c, const bench_case *of, const char *kind, size_t count
         target = p->target;
         open_proposal(p);
     }
-    if (!p->proposal || !sampler_open(&c->sampler, target, p->proposal, count, REMEMBERS_ALL))
+    if (!p->proposal || !hs__sampler_open(&c->sampler, target, p->proposal, count, REMEMBERS_ALL))
         return complain(p, "no chains");
     double *state = hs_alloc(count * d * sizeof *state);
     for (size_t i = 0; state && i < count; i++)
         memcpy(state + i * d, p->points + i % p->n_points * d, d * sizeof *state);
     if (state)
-        sampler_set(&c->sampler, state);
+        hs__sampler_set(&c->sampler, state);
     hs_free(state);
     return state != NULL;
 }
@@ -421,7 +421,7 @@ bool chains_open(chains *c, const bench_case *of, const char *kind, size_t count
 void chains_run(void *context)
 {
     chains *c = context;
-    if (!sampler_step(&c->sampler, 1, c->step++))
+    if (!hs__sampler_step(&c->sampler, 1, c->step++))
         complain(&c->problem, "a transition failed");
     const void *alpha = hs_plan_get(c->sampler.plan, c->sampler.alpha);
     const bool narrow = hs_session_dtype(c->problem.session) == HS_F32;
@@ -434,6 +434,6 @@ void chains_run(void *context)
 void chains_close(chains *c)
 {
     if (c->sampler.plan)
-        sampler_close(&c->sampler);
+        hs__sampler_close(&c->sampler);
     problem_close(&c->problem);
 }

@@ -3,8 +3,8 @@
 #define HASTINGS_BENCH_CASES_H
 
 #include <hastings.h>
-#include <hastings/mcmc/sampler_internal.h>
-#include <hastings/mcmc/trainer_internal.h>
+#include "mcmc/sampler_internal.h"
+#include "mcmc/trainer_internal.h"
 
 /* A proposal, a target and the size of a batch. Zeros mean that there is no such thing. */
 typedef struct {

@@ -11,7 +11,7 @@
 
 #include <hastings/tensor/blas.h>
 #include <hastings/tensor/memory.h>
-#include <hastings/tensor/product_internal.h>
+#include "tensor/product_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -144,10 +144,10 @@ static void run(const bench_case *c, int contender)
     else if (contender == CHOSEN)
         hs_product_run(c->dtype, &c->run);
     else if (weight)
-        hs_product_sum_run_as(isa, contender == OWN ? HS_PRODUCT_OWN : HS_PRODUCT_OWN_TRANSPOSED,
-                              c->dtype, &c->sum);
+        hs__product_sum_run_as(isa, contender == OWN ? HS_PRODUCT_OWN : HS_PRODUCT_OWN_TRANSPOSED,
+                               c->dtype, &c->sum);
     else
-        hs_product_run_as(isa, HS_PRODUCT_OWN, c->dtype, &c->run);
+        hs__product_run_as(isa, HS_PRODUCT_OWN, c->dtype, &c->run);
 }
 
 enum { MAX_SAMPLES = 2000 };
@@ -193,7 +193,7 @@ static void bench_shape(hs_dtype dtype, shape s, double budget)
     void *w = make_numbers(dtype, s.in * s.out), *x = make_numbers(dtype, s.in * stride);
     void *y = make_numbers(dtype, s.out * stride), *dw = make_numbers(dtype, s.in * s.out);
     void *transposed = make_numbers(dtype, s.in * (s.out + stride));
-    void *scratch = hs_alloc(hs_product_sum_scratch_any(dtype, s.out, s.in, s.rows) + HS_ALIGN);
+    void *scratch = hs_alloc(hs__product_sum_scratch_any(dtype, s.out, s.in, s.rows) + HS_ALIGN);
     if (!scratch)
         exit(1);
     printf("| %s | %zu | %zu x %zu |", hs_dtype_name(dtype), s.rows, s.in, s.out);

@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include <hastings/cli/plot.h>
+#include <hastings/cli/plot/plot.h>
 
 #include "aims.h"
 #include "rows.h"
@@ -70,8 +70,8 @@ static bool write_chart(const json_t *steps, int all, const char *path)
     }
     char second[32];
     snprintf(second, sizeof second, "%d threads", all);
-    const hs_bars_series series[] = { { "1 thread", times[0], NULL }, { second, times[1], NULL } };
-    const hs_bars_figure figure = {
+    const app_bars_series series[] = { { "1 thread", times[0], NULL }, { second, times[1], NULL } };
+    const app_bars_figure figure = {
         .title = "Gradient steps: times faster than the faster of PyTorch and JAX",
         .value_label = "times faster",
         .rows = rows,
@@ -81,7 +81,7 @@ static bool write_chart(const json_t *steps, int all, const char *path)
         .log = true
     };
     hs_message message;
-    if (n && hs_figure_bars(&figure, &(hs_figure_out){ .svg_path = path }, &message)) {
+    if (n && app_figure_bars(&figure, &(app_figure_out){ .svg_path = path }, &message)) {
         fprintf(stderr, "%s\n", message.text);
         return false;
     }

@@ -10,7 +10,7 @@
 #include "measure.h"
 
 #include <hastings/tensor/memory.h>
-#include <hastings/tensor/product_internal.h>
+#include "tensor/product_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -30,8 +30,8 @@ static void measure(hs_dtype dtype, const hs_product_sum *p, double budget, doub
         for (int way = 0; way < 2; way++) {
             const double start = seconds_now();
             for (long i = 0; i < repeats; i++)
-                hs_product_sum_run_as(hs_cpu_isa(),
-                                      way ? HS_PRODUCT_OWN_TRANSPOSED : HS_PRODUCT_OWN, dtype, p);
+                hs__product_sum_run_as(hs_cpu_isa(),
+                                       way ? HS_PRODUCT_OWN_TRANSPOSED : HS_PRODUCT_OWN, dtype, p);
             seconds[way] = fmin(seconds[way], (seconds_now() - start) / (double)repeats);
         }
     while (seconds_now() - begin < budget);
@@ -43,7 +43,7 @@ static void bench(hs_dtype dtype, double budget)
          *dy = make_numbers(dtype, MOST_UNITS * MOST_STRIDE);
     void *dw = make_numbers(dtype, MOST_UNITS * MOST_UNITS), *db = make_numbers(dtype, MOST_UNITS);
     void *scratch =
-        hs_alloc(hs_product_sum_scratch_any(dtype, MOST_UNITS, MOST_UNITS, MOST_ROWS) + HS_ALIGN);
+        hs_alloc(hs__product_sum_scratch_any(dtype, MOST_UNITS, MOST_UNITS, MOST_ROWS) + HS_ALIGN);
     if (!scratch)
         exit(1);
     printf("| type | rows | in x out | dots, ns | transposed, ns | chosen |\n"
@@ -64,7 +64,7 @@ static void bench(hs_dtype dtype, double budget)
                                    .scratch = scratch };
         double seconds[2];
         measure(dtype, &p, budget, seconds);
-        const bool transposed = hs_product_sum_choose(dtype, &p) == HS_PRODUCT_OWN_TRANSPOSED;
+        const bool transposed = hs__product_sum_choose(dtype, &p) == HS_PRODUCT_OWN_TRANSPOSED;
         const double loss = seconds[transposed] / fmin(seconds[0], seconds[1]) - 1;
         if (loss >= 0.25)
             printf("| %s | %zu | %zu x %zu | %.0f | %.0f | %s |\n", hs_dtype_name(dtype), lanes,

@@ -11,14 +11,14 @@
 
 #include <hastings/tensor/cpu.h>
 #include <hastings/tensor/memory.h>
-#include <hastings/tensor/random_internal.h>
+#include "tensor/random_internal.h"
 #include <hastings/tensor/shape.h>
 
-#include "../tests/math_reference.h"
+#include "tests/support/math_reference.h"
 #include "vector_math_kernels.h"
 
 HS_KERNEL_TABLE(math_candidates, math_candidates);
-HS_KERNEL_TABLE(hs_random_kernels, hs_random_kernels);
+HS_KERNEL_TABLE(hs_random_kernels, random);
 
 enum { POINTS = 2048, REPETITIONS = 101, PASSES = 8, ACCURACY_BLOCKS = 200, MAX_CANDIDATES = 100 };
 
@@ -153,8 +153,8 @@ static void random_draws(void *out)
                 for (int r = -2; r < REPETITIONS; r++) {
                     const double start = seconds();
                     for (int pass = 0; pass < PASSES; pass++)
-                        hs_random_kernels_table[isa][dtype]->lanes((hs_distribution)d, &at, 0,
-                                                                   LANES, COLUMNS, out, LANES);
+                        random_table[isa][dtype]->lanes((hs_distribution)d, &at, 0, LANES, COLUMNS,
+                                                        out, LANES);
                     if (r >= 0)
                         time[r] = (seconds() - start) * 1e9 / (POINTS * PASSES);
                 }

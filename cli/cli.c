@@ -4,25 +4,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <hastings/cli/command.h>
+#include <hastings/cli/commands/command.h>
 #include <hastings/experiments/spec.h>
 
-const hs_option hs_global_options[] = {
-    { "help", HS_OPTION_FLAG, NULL, "says how to use the program, or a command of it; also -h" },
-    { "version", HS_OPTION_FLAG, NULL, "says which version this is" },
-    { "quiet", HS_OPTION_FLAG, NULL, "no progress, no remarks: errors only, and the result" },
-    { "json", HS_OPTION_FLAG, NULL, "the result as JSON, which is all that stdout gets" },
-    { "threads", HS_OPTION_COUNT, "N", "threads to use; default: one for each core" },
+const app_option app_global_options[] = {
+    { "help", APP_OPTION_FLAG, NULL, "says how to use the program, or a command of it; also -h" },
+    { "version", APP_OPTION_FLAG, NULL, "says which version this is" },
+    { "quiet", APP_OPTION_FLAG, NULL, "no progress, no remarks: errors only, and the result" },
+    { "json", APP_OPTION_FLAG, NULL, "the result as JSON, which is all that stdout gets" },
+    { "threads", APP_OPTION_COUNT, "N", "threads to use; default: one for each core" },
     { 0 },
 };
 
-static const hs_command *const commands[] = {
-    &hs_command_run,    &hs_command_list,     &hs_command_train,
-    &hs_command_sample, &hs_command_diagnose, &hs_command_fit,
-    &hs_command_select, &hs_command_report,   &hs_command_completion,
+static const app_command *const commands[] = {
+    &app_command_run,    &app_command_list,     &app_command_train,
+    &app_command_sample, &app_command_diagnose, &app_command_fit,
+    &app_command_select, &app_command_report,   &app_command_completion,
 };
 
-const hs_command *hs_command_at(size_t i)
+const app_command *app_command_at(size_t i)
 {
     return i < sizeof commands / sizeof *commands ? commands[i] : NULL;
 }
@@ -30,7 +30,7 @@ const hs_command *hs_command_at(size_t i)
 static const char *command_name(size_t i, void *context)
 {
     (void)context;
-    const hs_command *c = hs_command_at(i);
+    const app_command *c = app_command_at(i);
     return c ? c->name : NULL;
 }
 
@@ -52,31 +52,31 @@ static char *join(int argc, char **argv)
     return line;
 }
 
-static bool parse(hs_arguments *a, int argc, char **argv)
+static bool parse(app_arguments *a, int argc, char **argv)
 {
     hs_message message;
-    if (hs_arguments_parse(a, argc, argv, &message))
+    if (app_arguments_parse(a, argc, argv, &message))
         return true;
     fprintf(stderr, "%s\n", message.text);
     return false;
 }
 
 /* More threads than cores work, but not faster. */
-static int threads(const hs_call *call)
+static int threads(const app_call *call)
 {
-    const uint64_t wanted = hs_given_count(call->arguments, "threads", 0);
+    const uint64_t wanted = app_given_count(call->arguments, "threads", 0);
     const int cores = omp_get_num_procs();
     const int most = 1024;
     if (wanted > (uint64_t)cores)
-        hs_call_note(call,
-                     "--threads %llu: there %s only %d core%s to run them on, so more threads will "
-                     "not be faster",
-                     (unsigned long long)wanted, cores == 1 ? "is" : "are", cores,
-                     cores == 1 ? "" : "s");
+        app_call_note(
+            call,
+            "--threads %llu: there %s only %d core%s to run them on, so more threads will "
+            "not be faster",
+            (unsigned long long)wanted, cores == 1 ? "is" : "are", cores, cores == 1 ? "" : "s");
     return wanted < (uint64_t)most ? (int)wanted : most;
 }
 
-static int run_command(const hs_command *command, hs_arguments *a, int argc, char **argv,
+static int run_command(const app_command *command, app_arguments *a, int argc, char **argv,
                        char *line)
 {
     char name[64];
@@ -86,61 +86,61 @@ static int run_command(const hs_command *command, hs_arguments *a, int argc, cha
     a->words = 0;
     a->first_word_ends = false;
     if (!parse(a, argc, argv))
-        return HS_EXIT_USAGE;
-    if (hs_given(a, "help")) {
-        hs_command_help(stdout, command);
-        return HS_EXIT_OK;
+        return APP_EXIT_USAGE;
+    if (app_given(a, "help")) {
+        app_command_help(stdout, command);
+        return APP_EXIT_OK;
     }
-    hs_call call = { .command = command,
-                     .arguments = a,
-                     .quiet = hs_given(a, "quiet"),
-                     .json = hs_given(a, "json"),
-                     .line = line ? line : "" };
+    app_call call = { .command = command,
+                      .arguments = a,
+                      .quiet = app_given(a, "quiet"),
+                      .json = app_given(a, "json"),
+                      .line = line ? line : "" };
     if (a->words < command->least)
-        return hs_call_fail(&call, HS_EINVAL, "%s is missing; hastings %s --help says more",
-                            command->words, command->name);
+        return app_call_fail(&call, HS_EINVAL, "%s is missing; hastings %s --help says more",
+                             command->words, command->name);
     if (a->words > command->most)
-        return hs_call_fail(&call, HS_EINVAL, "\"%s\" is one argument too many",
-                            a->word[command->most]);
+        return app_call_fail(&call, HS_EINVAL, "\"%s\" is one argument too many",
+                             a->word[command->most]);
     call.threads = threads(&call);
     return command->run(&call);
 }
 
 static int run(int argc, char **argv)
 {
-    hs_arguments a = { .name = "hastings",
-                       .tables = { hs_global_options },
-                       .first_word_ends = true };
+    app_arguments a = { .name = "hastings",
+                        .tables = { app_global_options },
+                        .first_word_ends = true };
     if (!parse(&a, argc - 1, argv + 1))
-        return HS_EXIT_USAGE;
-    if (hs_given(&a, "version")) {
+        return APP_EXIT_USAGE;
+    if (app_given(&a, "version")) {
         printf("hastings %s\n", HS_VERSION);
-        return HS_EXIT_OK;
+        return APP_EXIT_OK;
     }
     const bool help = a.words && !strcmp(a.word[0], "help");
     if (!a.words || (help && argc - 1 == a.taken)) {
-        const bool asked = help || hs_given(&a, "help");
-        hs_command_help(asked ? stdout : stderr, NULL);
-        return asked ? HS_EXIT_OK : HS_EXIT_USAGE;
+        const bool asked = help || app_given(&a, "help");
+        app_command_help(asked ? stdout : stderr, NULL);
+        return asked ? APP_EXIT_OK : APP_EXIT_USAGE;
     }
     const char *wanted = help ? argv[1 + a.taken] : a.word[0];
-    for (size_t i = 0; hs_command_at(i); i++) {
-        const hs_command *command = hs_command_at(i);
+    for (size_t i = 0; app_command_at(i); i++) {
+        const app_command *command = app_command_at(i);
         if (strcmp(command->name, wanted) != 0)
             continue;
         if (help) {
-            hs_command_help(stdout, command);
-            return HS_EXIT_OK;
+            app_command_help(stdout, command);
+            return APP_EXIT_OK;
         }
         char *line = join(argc, argv);
         const int code = run_command(command, &a, argc - 1 - a.taken, argv + 1 + a.taken, line);
         free(line);
         return code;
     }
-    char hint[HS_HINT_TEXT];
+    char hint[APP_HINT_TEXT];
     fprintf(stderr, "hastings: there is no command \"%.60s\"%s\n", wanted,
-            hs_hint(wanted, command_name, NULL, "", "", hint));
-    return HS_EXIT_USAGE;
+            app_hint(wanted, command_name, NULL, "", "", hint));
+    return APP_EXIT_USAGE;
 }
 
 /* Whoever closed the pipe that we write to has read enough: not an error (hastings list | head). */
@@ -150,14 +150,14 @@ static bool reader_left(void)
     return poll(&output, 1, 0) == 1 && (output.revents & POLLERR);
 }
 
-int hs_cli(int argc, char **argv)
+int app_cli(int argc, char **argv)
 {
     const int code = run(argc, argv);
     errno = 0; /* a full disk is noticed now at the latest */
     const bool failed = fflush(stdout) != 0 || ferror(stdout);
-    if (!failed || code != HS_EXIT_OK || reader_left())
+    if (!failed || code != APP_EXIT_OK || reader_left())
         return code;
     fprintf(stderr, "hastings: the output could not be written: %s\n",
             strerror(errno ? errno : EIO));
-    return HS_EXIT_FAILURE;
+    return APP_EXIT_FAILURE;
 }

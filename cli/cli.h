@@ -4,13 +4,13 @@
 
 /** Exit codes. */
 enum {
-    HS_EXIT_OK = 0,
-    HS_EXIT_FAILURE = 1,       /**< something could not be done: a file, a training, the output */
-    HS_EXIT_USAGE = 2,         /**< the command line, or a text in it, makes no sense */
-    HS_EXIT_INTERRUPTED = 130, /**< Ctrl-C or SIGTERM; what there is was saved */
+    APP_EXIT_OK = 0,
+    APP_EXIT_FAILURE = 1,       /**< something could not be done: a file, a training, the output */
+    APP_EXIT_USAGE = 2,         /**< the command line, or a text in it, makes no sense */
+    APP_EXIT_INTERRUPTED = 130, /**< Ctrl-C or SIGTERM; what there is was saved */
 };
 
 /** Runs argv[1] and what follows; returns the exit code. Results go to stdout, all else to stderr. */
-int hs_cli(int argc, char **argv);
+int app_cli(int argc, char **argv);
 
 #endif

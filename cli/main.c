@@ -11,7 +11,7 @@ static void keep_standard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0)
-            exit(HS_EXIT_FAILURE);
+            exit(APP_EXIT_FAILURE);
 }
 
 int main(int argc, char **argv)
@@ -19,5 +19,5 @@ int main(int argc, char **argv)
     keep_standard_streams();
     /* Writing to a pipe that nobody reads any more fails, instead of ending a run that is to be saved. */
     signal(SIGPIPE, SIG_IGN);
-    return hs_cli(argc, argv);
+    return app_cli(argc, argv);
 }

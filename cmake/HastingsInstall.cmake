@@ -8,10 +8,12 @@ function(hastings_install name)
     install(TARGETS ${name} EXPORT ${name})
     install(FILES ${name}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
     foreach(folder ${arg_FOLDERS})
-        # Not what is seen inside the folder alone, nor what only kernel sources can include.
-        file(GLOB headers CONFIGURE_DEPENDS ${folder}/*.h ${folder}/*.def)
-        list(FILTER headers EXCLUDE REGEX "_internal\\.h$|/simd\\.h$|/vector_math\\.h$")
-        install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${name}/${folder})
+        hastings_public_headers(${folder} headers)
+        list(FILTER headers EXCLUDE REGEX "/simd\\.h$|/vector_math\\.h$") # for kernel sources alone
+        foreach(header ${headers})
+            get_filename_component(place ${header} DIRECTORY)
+            install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${name}/${place})
+        endforeach()
     endforeach()
 
     # With CMake: find_package(hastings), target hastings::hastings.

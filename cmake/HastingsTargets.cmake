@@ -1,8 +1,10 @@
-# hastings_folder(NAME LAYERS lower...)   the sources of one folder, which may include
-#     <hastings/NAME/...> and <hastings/lower/...> and nothing else: every folder has an include
-#     root of its own, so that an upward #include does not compile.
+# hastings_folder(NAME LAYERS lower...)   the sources of one folder and its subfolders, which may include
+#     <hastings/NAME/...> and <hastings/lower/...> and nothing else. Every folder has an include root of
+#     its own with its public headers alone, so neither an upward #include nor one of another folder's
+#     internal header compiles.
 # hastings_kernels(NAME "LAYERS" source...)  compiles sources once per instruction set and number
 #     type; a folder's *_kernels.c are compiled so by themselves.
+# hastings_look_inside(TARGET)            lets a test or benchmark include internal headers.
 # hastings_link_kernels(TARGET NAME)      adds what hastings_kernels(NAME ...) compiled to a target.
 # hastings_library(NAME FOLDERS ...)      the library made of the folders; HastingsInstall.cmake
 #     installs it.
@@ -21,10 +23,24 @@ function(hastings_flags target)
     target_link_libraries(${target} PRIVATE OpenMP::OpenMP_C)
 endfunction()
 
+# The headers of a folder that others may include. Kernel sources of all folders share simd.h and
+# vector_math.h, which are not installed.
+function(hastings_public_headers folder result)
+    file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+         ${PROJECT_SOURCE_DIR}/${folder}/*.h ${PROJECT_SOURCE_DIR}/${folder}/*.def)
+    list(FILTER headers EXCLUDE REGEX "_internal\\.h$")
+    set(${result} ${headers} PARENT_SCOPE)
+endfunction()
+
 function(hastings_include_root folder)
     set(root ${PROJECT_BINARY_DIR}/include-${folder})
-    file(MAKE_DIRECTORY ${root}/hastings)
-    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${folder} ${root}/hastings/${folder} SYMBOLIC)
+    file(REMOVE_RECURSE ${root})
+    hastings_public_headers(${folder} headers)
+    foreach(header ${headers})
+        get_filename_component(place ${root}/hastings/${header} DIRECTORY)
+        file(MAKE_DIRECTORY ${place})
+        file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${header} ${root}/hastings/${header} SYMBOLIC)
+    endforeach()
 endfunction()
 
 function(hastings_kernels folder layers)
@@ -55,6 +71,12 @@ function(hastings_kernels folder layers)
     set_property(GLOBAL PROPERTY ${folder}_kernel_objects "${objects}")
 endfunction()
 
+# Tests and benchmarks include internal headers as "folder/name_internal.h".
+function(hastings_look_inside target)
+    target_compile_options(${target} PRIVATE "SHELL:-iquote ${PROJECT_SOURCE_DIR}"
+                           "SHELL:-iquote ${CMAKE_CURRENT_SOURCE_DIR}")
+endfunction()
+
 function(hastings_link_kernels target folder)
     get_property(objects GLOBAL PROPERTY ${folder}_kernel_objects)
     target_sources(${target} PRIVATE ${objects})
@@ -63,7 +85,7 @@ endfunction()
 function(hastings_folder folder)
     cmake_parse_arguments(arg "" "" "LAYERS" ${ARGN})
     hastings_include_root(${folder})
-    file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.c)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.c)
     list(FILTER sources EXCLUDE REGEX "/main\\.c$")
     set(kernels ${sources})
     list(FILTER kernels INCLUDE REGEX "_kernels\\.c$")

@@ -1,7 +1,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <hastings/experiments/clusters_internal.h>
+#include "clusters_internal.h"
 #include <hastings/mcmc/proposal.h>
 
 static double squared_distance(const double *a, const double *b, size_t dim)
@@ -27,7 +27,7 @@ static size_t nearest(const double *x, const double *centre, size_t k, size_t di
     return best;
 }
 
-static void seed_centres(const hs_points *p, size_t k, double *centre)
+static void seed_centres(const app_points *p, size_t k, double *centre)
 {
     memcpy(centre, p->x, p->dim * sizeof *centre);
     for (size_t c = 1; c < k; c++) {
@@ -42,7 +42,7 @@ static void seed_centres(const hs_points *p, size_t k, double *centre)
     }
 }
 
-double find_clusters(const hs_points *p, size_t k, double *centre)
+double app_find_clusters(const app_points *p, size_t k, double *centre)
 {
     enum { ROUNDS = 20, MOST = HS_MAX_WAYS };
     k = k < MOST ? k : MOST;

@@ -8,6 +8,6 @@ enum { CLUSTER_DIM = 16 };
 
 /* Centres [k][dim], dim <= CLUSTER_DIM and k <= HS_MAX_WAYS, by Lloyd's algorithm, from the first point and those that are farthest from all
  * before; returns the root mean square distance of a coordinate from its centre. */
-double find_clusters(const hs_points *points, size_t k, double *centre);
+double app_find_clusters(const app_points *points, size_t k, double *centre);
 
 #endif

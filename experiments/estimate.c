@@ -2,9 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include <hastings/experiments/run_internal.h>
+#include "run_internal.h"
 #include <hastings/experiments/spec.h>
-#include <hastings/mcmc/proposals.h>
+#include <hastings/mcmc/proposals/proposals.h>
 #include <hastings/objectives/objectives.h>
 
 #define TRIAL 0.15 /* seconds */
@@ -42,15 +42,15 @@ static double try_training(const job *j)
         return (double)NAN;
     hs_session *s =
         hs_session_new(&(hs_session_options){ .seed = 1, .float32 = j->set.float32, .threads = 1 });
-    hs_target *target = hs_spec_target(s, j->target);
-    hs_points points = { 0 };
+    hs_target *target = app_spec_target(s, j->target);
+    app_points points = { 0 };
     double *origin = NULL;
     if (target && hs_target_can_draw(target))
-        (void)hs_points_exact(&points, s, target, 64, 1);
+        (void)app_points_exact(&points, s, target, 64, 1);
     else if (target)
         origin = hs_session_alloc(s, 2 * hs_target_original_dim(target) * sizeof *origin);
     hs_proposal *p =
-        target ? hs_spec_proposal(s, target, j->proposal, 0, points.x, points.n) : NULL;
+        target ? app_spec_proposal(s, target, j->proposal, 0, points.x, points.n) : NULL;
     if (p)
         hs_train(s, target, p,
                  &(hs_train_options){ .objective = o,
@@ -64,7 +64,7 @@ static double try_training(const job *j)
                                       .progress = on_step,
                                       .context = &watch },
                  NULL);
-    hs_points_free(&points);
+    app_points_free(&points);
     hs_session_free(s);
     return seconds_a_step(&watch);
 }
@@ -74,7 +74,7 @@ static double try_reference(const run *r, const job *j)
 {
     stopwatch watch = { 0 };
     hs_session *s = hs_session_new(&(hs_session_options){ .seed = 1, .threads = r->threads });
-    hs_target *target = hs_spec_target(s, j->target);
+    hs_target *target = app_spec_target(s, j->target);
     double seconds = 0;
     if (target && !hs_target_can_draw(target)) {
         const size_t chains = j->set.reference_chains;
@@ -96,7 +96,7 @@ static double try_reference(const run *r, const job *j)
     return seconds;
 }
 
-double run_estimate(const run *r)
+double app_run_estimate(const run *r)
 {
     enum { FEW = 300 }; /* steps that are over before they could be measured */
     double all = 0, training = (double)NAN;

@@ -10,27 +10,27 @@
 #include <hastings/mcmc/train.h>
 
 typedef enum {
-    HS_RUN_BEGINS,   /**< jobs and workers are known; `estimate` says how long it may take */
-    HS_JOB_BEGINS,   /**< a job takes the slot */
-    HS_JOB_PROGRESS, /**< `progress` says how it is going */
-    HS_JOB_ENDS,     /**< the slot is free again; `text` is a line on how it went */
-    HS_RUN_MESSAGE,  /**< `text` is a sentence for the user, a warning say */
-    HS_RUN_ENDS,
-} hs_event_kind;
+    APP_RUN_BEGINS,   /**< jobs and workers are known; `estimate` says how long it may take */
+    APP_JOB_BEGINS,   /**< a job takes the slot */
+    APP_JOB_PROGRESS, /**< `progress` says how it is going */
+    APP_JOB_ENDS,     /**< the slot is free again; `text` is a line on how it went */
+    APP_RUN_MESSAGE,  /**< `text` is a sentence for the user, a warning say */
+    APP_RUN_ENDS,
+} app_event_kind;
 
 typedef struct {
-    hs_event_kind kind;
+    app_event_kind kind;
     size_t slot, workers; /**< slot < workers */
     size_t job, jobs;     /**< job < jobs: its number; at the end of a job: jobs done */
     const char *label;    /**< of the job, "L=8, Ab Initio, 2 of 5" */
     const hs_progress
-        *progress;    /**< of the phase that the job is in; NULL but for HS_JOB_PROGRESS */
+        *progress;    /**< of the phase that the job is in; NULL but for APP_JOB_PROGRESS */
     const char *text; /**< or NULL */
     double estimate;  /**< seconds that are left; NaN if not known */
     bool failed;      /**< of a job that ended */
-} hs_event;
+} app_event;
 
 /** Returns false to stop: jobs end at once, with what they have. */
-typedef bool (*hs_watch)(const hs_event *event, void *context);
+typedef bool (*app_watch)(const app_event *event, void *context);
 
 #endif

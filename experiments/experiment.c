@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <hastings/experiments/experiment_internal.h>
+#include "experiment_internal.h"
 #include <hastings/experiments/figure.h>
-#include <hastings/experiments/spec_internal.h>
-#include <hastings/mcmc/message_internal.h>
+#include "spec_internal.h"
+#include <hastings/tensor/message.h>
 #include <hastings/objectives/objectives.h>
 
 /* ---- Which keys there may be ------------------------------------------------------------------ */
@@ -41,7 +41,7 @@ static const char *key_name(size_t i, void *keys)
 
 static bool wrong(hs_message *m, const char *where, const char *what, const char *name)
 {
-    message_fail(m, HS_EINVAL, "%s: %s \"%s\"", where, what, name);
+    hs_message_fail(m, HS_EINVAL, "%s: %s \"%s\"", where, what, name);
     return false;
 }
 
@@ -58,7 +58,7 @@ static bool check_keys(const json_t *object, const key *keys, const char *where,
     const char *name;
     json_t *value;
     if (!json_is_object(object)) {
-        message_fail(m, HS_EINVAL, "%s: an object was expected", where);
+        hs_message_fail(m, HS_EINVAL, "%s: an object was expected", where);
         return false;
     }
     /* Jansson's loop takes an object that may change. */
@@ -70,12 +70,12 @@ static bool check_keys(const json_t *object, const key *keys, const char *where,
         while (k->name && strcmp(k->name, name) != 0)
             k++;
         if (!k->name) {
-            const char *near = hs_nearest(name, key_name, &keys);
-            message_fail(m, HS_EINVAL, "%s: there is no key \"%s\"%s%s%s", where, name,
-                         near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+            const char *near = app_nearest(name, key_name, &keys);
+            hs_message_fail(m, HS_EINVAL, "%s: there is no key \"%s\"%s%s%s", where, name,
+                            near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
             ok = false;
         } else if (json_typeof(value) != k->type) {
-            message_fail(m, HS_EINVAL, "%s: \"%s\" must be %s", where, name, type_name(k->type));
+            hs_message_fail(m, HS_EINVAL, "%s: \"%s\" must be %s", where, name, type_name(k->type));
             ok = false;
         }
         if (!ok)
@@ -95,7 +95,7 @@ static bool is_one_of(const char *text, const char *const *words)
     return false;
 }
 
-const json_t *find_named(const json_t *list, const char *name)
+const json_t *app_find_named(const json_t *list, const char *name)
 {
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *item = json_array_get(list, i);
@@ -109,7 +109,7 @@ const json_t *find_named(const json_t *list, const char *name)
 /* Whether the experiment has a case or row of that name. NULL, of which not all may be there, has any. */
 static bool has_named(const json_t *experiment, const char *list, const char *name)
 {
-    return name && (!experiment || find_named(json_object_get(experiment, list), name));
+    return name && (!experiment || app_find_named(json_object_get(experiment, list), name));
 }
 
 /* A target's or proposal's text can be read; what it names need not be there yet. */
@@ -118,10 +118,10 @@ static bool check_spec(const char *text, const char *what, spec_list *list, cons
 {
     hs_session *s = hs_session_new(NULL);
     spec p;
-    const bool ok = spec_open(&p, s, what, list, text);
+    const bool ok = app_spec_open(&p, s, what, list, text);
     if (!ok)
-        message_fail(m, HS_EINVAL, "%s: %s", where, hs_session_error(s));
-    spec_close(&p);
+        hs_message_fail(m, HS_EINVAL, "%s: %s", where, hs_session_error(s));
+    app_spec_close(&p);
     hs_session_free(s);
     return ok;
 }
@@ -129,17 +129,19 @@ static bool check_spec(const char *text, const char *what, spec_list *list, cons
 static bool check_names(const json_t *list, const char *what, const char *where, hs_message *m)
 {
     if (!json_array_size(list)) {
-        message_fail(m, HS_EINVAL, "%s: \"%s\" must be a list with something in it", where, what);
+        hs_message_fail(m, HS_EINVAL, "%s: \"%s\" must be a list with something in it", where,
+                        what);
         return false;
     }
     for (size_t i = 0; i < json_array_size(list); i++) {
         const json_t *item = json_array_get(list, i);
         const char *name = json_string_value(json_object_get(item, "name"));
         if (!name || !*name) {
-            message_fail(m, HS_EINVAL, "%s: entry %zu of \"%s\" has no name", where, i + 1, what);
+            hs_message_fail(m, HS_EINVAL, "%s: entry %zu of \"%s\" has no name", where, i + 1,
+                            what);
             return false;
         }
-        if (find_named(list, name) != item)
+        if (app_find_named(list, name) != item)
             return wrong(m, where, "two entries have the name", name);
     }
     return true;
@@ -154,7 +156,7 @@ static bool check_compare(const json_t *c, const json_t *experiment, const char 
     json_object_foreach(json_object_get(c, "compare"), column, row)
     {
         const char *name = json_string_value(row);
-        if (!is_one_of(column, figure_columns))
+        if (!is_one_of(column, app_figure_columns))
             return wrong(m, where, "there is no column", column);
         if (!has_named(experiment, "rows", name))
             return wrong(m, where, "it is compared with a row that is not there,",
@@ -171,13 +173,13 @@ static bool check_case(const json_t *c, const json_t *experiment, const char *wh
     if (!check_keys(c, of_case, where, m))
         return false;
     if (!target) {
-        message_fail(m, HS_EINVAL, "%s: it has no target", where);
+        hs_message_fail(m, HS_EINVAL, "%s: it has no target", where);
         return false;
     }
-    if (!check_spec(target, "target", hs_spec_targets, where, m) ||
-        (proposal && !is_fit_text(proposal) &&
-         !check_spec(proposal, "proposal", hs_spec_proposals, where, m)) ||
-        !settings_read(json_object_get(c, "settings"), &read, where, m))
+    if (!check_spec(target, "target", app_spec_targets, where, m) ||
+        (proposal && !app_is_fit_text(proposal) &&
+         !check_spec(proposal, "proposal", app_spec_proposals, where, m)) ||
+        !app_settings_read(json_object_get(c, "settings"), &read, where, m))
         return false;
     return check_compare(c, experiment, where, m);
 }
@@ -196,9 +198,9 @@ static bool check_paper(const json_t *row, const json_t *experiment, const char 
         json_object_foreach(figures, column, figure)
         {
             const char *text = json_string_value(figure);
-            if (!is_one_of(column, figure_columns))
+            if (!is_one_of(column, app_figure_columns))
                 return wrong(m, where, "there is no column", column);
-            if (!text || hs_figure_parse(text, NULL, NULL) == HS_FIGURE_WRONG)
+            if (!text || app_figure_parse(text, NULL, NULL) == APP_FIGURE_WRONG)
                 return wrong(m, where, "this is not a figure:", text ? text : column);
         }
     }
@@ -217,7 +219,7 @@ static bool check_proposals(const json_t *row, const json_t *experiment, const c
             return wrong(m, where, "there is a proposal for a case that is not there,", name);
         if (!json_is_string(proposal))
             return wrong(m, where, "the proposal must be text, for case", name);
-        if (!check_spec(json_string_value(proposal), "proposal", hs_spec_proposals, where, m))
+        if (!check_spec(json_string_value(proposal), "proposal", app_spec_proposals, where, m))
             return false;
     }
     return true;
@@ -234,18 +236,18 @@ static bool check_row(const json_t *row, const json_t *experiment, const char *w
     if (!check_keys(row, of_row, where, m))
         return false;
     if (!objective == !sampler) {
-        message_fail(m, HS_EINVAL, "%s: it must have an objective or a sampler, and not both",
-                     where);
+        hs_message_fail(m, HS_EINVAL, "%s: it must have an objective or a sampler, and not both",
+                        where);
         return false;
     }
     if (objective && hs_objective_parse(objective, &parsed, error, sizeof error))
-        return message_fail(m, HS_EINVAL, "%s: %s", where, error), false;
-    if (sampler && !is_sampler(sampler))
+        return hs_message_fail(m, HS_EINVAL, "%s: %s", where, error), false;
+    if (sampler && !app_is_sampler(sampler))
         return wrong(m, where,
                      "the sampler must be iid, hmc, fit, accept:RATE or curve:msjd, and is",
                      sampler);
-    if ((proposal && !check_spec(proposal, "proposal", hs_spec_proposals, where, m)) ||
-        !settings_read(json_object_get(row, "settings"), &read, where, m))
+    if ((proposal && !check_spec(proposal, "proposal", app_spec_proposals, where, m)) ||
+        !app_settings_read(json_object_get(row, "settings"), &read, where, m))
         return false;
     const json_t *cases = json_object_get(row, "cases");
     for (size_t i = 0; i < json_array_size(cases); i++) {
@@ -263,8 +265,8 @@ static bool check_list(const json_t *experiment, const char *list, const char *c
     for (size_t i = 0; i < json_array_size(items); i++) {
         const char *text = json_string_value(json_array_get(items, i));
         if (!text || !is_one_of(text, words)) {
-            message_fail(m, HS_EINVAL, "%s: \"%s\" cannot be in \"%s\"", where,
-                         text ? text : "(no text)", list);
+            hs_message_fail(m, HS_EINVAL, "%s: \"%s\" cannot be in \"%s\"", where,
+                            text ? text : "(no text)", list);
             return false;
         }
     }
@@ -287,7 +289,7 @@ static bool check_quick(const json_t *e, const json_t *whole, const char *path, 
     }
     json_t *quick = json_deep_copy(json_object_get(e, "quick"));
     json_object_del(quick, "cases");
-    const bool sound = settings_read(quick, &read, where, m);
+    const bool sound = app_settings_read(quick, &read, where, m);
     json_decref(quick);
     return sound;
 }
@@ -303,7 +305,7 @@ static bool check_name(const json_t *e, const char *path, hs_message *m)
     return true;
 }
 
-bool experiment_check(const json_t *e, const char *path, bool is_whole, hs_message *m)
+bool app_experiment_check(const json_t *e, const char *path, bool is_whole, hs_message *m)
 {
     const json_t *whole = is_whole ? e : NULL;
     static const char *const layouts[] = { "cases", "rows", NULL };
@@ -313,7 +315,8 @@ bool experiment_check(const json_t *e, const char *path, bool is_whole, hs_messa
     settings read;
     char where[512];
     if (!check_keys(e, of_experiment, path, m) || !check_names(cases, "cases", path, m) ||
-        !check_names(rows, "rows", path, m) || !check_list(e, "columns", figure_columns, path, m) ||
+        !check_names(rows, "rows", path, m) ||
+        !check_list(e, "columns", app_figure_columns, path, m) ||
         !check_list(e, "figures", figures, path, m))
         return false;
     if (!check_name(e, path, m))
@@ -321,7 +324,7 @@ bool experiment_check(const json_t *e, const char *path, bool is_whole, hs_messa
     if (layout && !is_one_of(layout, layouts))
         return wrong(m, path, "the layout must be cases or rows, and is", layout);
     snprintf(where, sizeof where, "%.300s, settings", path);
-    if (!settings_read(json_object_get(e, "settings"), &read, where, m))
+    if (!app_settings_read(json_object_get(e, "settings"), &read, where, m))
         return false;
     if (!check_quick(e, whole, path, m))
         return false;

@@ -18,22 +18,22 @@ typedef struct {
 
 /* Checks settings and reads them over the defaults; json may be NULL. False, with a sentence that
  * begins with `where`, if a key is unknown or a value makes no sense. */
-bool settings_read(const json_t *json, settings *s, const char *where, hs_message *m);
+bool app_settings_read(const json_t *json, settings *s, const char *where, hs_message *m);
 
 /* Checks an experiment; sentences begin with `path`. One that a run was narrowed down to is not whole:
  * it may speak of cases and rows that are not there. */
-bool experiment_check(const json_t *e, const char *path, bool is_whole, hs_message *m);
+bool app_experiment_check(const json_t *e, const char *path, bool is_whole, hs_message *m);
 
 /* The columns that there are, up to NULL. */
-extern const char *const figure_columns[];
+extern const char *const app_figure_columns[];
 
-bool is_sampler(const char *text);
-bool is_fit_text(const char *text); /* "walk", "mala", "both": what a fit is of */
+bool app_is_sampler(const char *text);
+bool app_is_fit_text(const char *text); /* "walk", "mala", "both": what a fit is of */
 
 /* The entry of a list that has this name; NULL if none. */
-const json_t *find_named(const json_t *list, const char *name);
+const json_t *app_find_named(const json_t *list, const char *name);
 
-/* For hs_nearest(): the i-th of an array of words that ends with NULL. */
-const char *nth_word(size_t i, void *words);
+/* For app_nearest(): the i-th of an array of words that ends with NULL. */
+const char *app_nth_word(size_t i, void *words);
 
 #endif

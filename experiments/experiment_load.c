@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <hastings/experiments/experiment_internal.h>
+#include "experiment_internal.h"
 #include <hastings/experiments/spec.h>
-#include <hastings/mcmc/message_internal.h>
+#include <hastings/tensor/message.h>
 
 static int is_experiment(const struct dirent *entry)
 {
@@ -14,11 +14,11 @@ static int is_experiment(const struct dirent *entry)
     return n > 5 && n < 64 && !strcmp(entry->d_name + n - 5, ".json");
 }
 
-bool hs_experiment_name(size_t i, char name[64])
+bool app_experiment_name(size_t i, char name[64])
 {
     char folder[4096];
     struct dirent **found = NULL;
-    if (!hs_find_file("experiments", "", folder))
+    if (!app_find_file("experiments", "", folder))
         return false;
     const int n = scandir(folder, &found, is_experiment, alphasort);
     const bool there = n >= 0 && i < (size_t)n;
@@ -30,7 +30,7 @@ bool hs_experiment_name(size_t i, char name[64])
     return there;
 }
 
-const char *nth_word(size_t i, void *words)
+const char *app_nth_word(size_t i, void *words)
 {
     return ((const char *const *)words)[i];
 }
@@ -44,20 +44,20 @@ static bool find_experiment(const char *name, char path[4096], hs_message *m)
         return true;
     }
     snprintf(file, sizeof file, "%s.json", name);
-    if (hs_find_file("experiments", file, path))
+    if (app_find_file("experiments", file, path))
         return true;
     enum { MOST = 64 };
     char names[MOST][64];
     const char *words[MOST + 1] = { NULL };
-    for (size_t i = 0; i < MOST && hs_experiment_name(i, names[i]); i++)
+    for (size_t i = 0; i < MOST && app_experiment_name(i, names[i]); i++)
         words[i] = names[i];
-    const char *near = hs_nearest(name, nth_word, words);
-    message_fail(m, HS_EINVAL, "there is no experiment \"%s\"%s%s%s; hastings list shows all", name,
-                 near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    const char *near = app_nearest(name, app_nth_word, words);
+    hs_message_fail(m, HS_EINVAL, "there is no experiment \"%s\"%s%s%s; hastings list shows all",
+                    name, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
     return false;
 }
 
-json_t *hs_experiment_load(const char *name, hs_message *message)
+json_t *app_experiment_load(const char *name, hs_message *message)
 {
     char path[4096];
     json_error_t error;
@@ -68,13 +68,13 @@ json_t *hs_experiment_load(const char *name, hs_message *message)
     json_t *e = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
     if (!e) {
         if (error.line > 0)
-            message_fail(m, HS_EINVAL, "%s, line %d, column %d: %s", path, error.line, error.column,
-                         error.text);
+            hs_message_fail(m, HS_EINVAL, "%s, line %d, column %d: %s", path, error.line,
+                            error.column, error.text);
         else
-            message_fail(m, HS_EINVAL, "%s: %s", path, error.text);
+            hs_message_fail(m, HS_EINVAL, "%s: %s", path, error.text);
         return NULL;
     }
-    if (!experiment_check(e, path, true, m)) {
+    if (!app_experiment_check(e, path, true, m)) {
         json_decref(e);
         return NULL;
     }

@@ -53,10 +53,10 @@ static void drop_zeros(char *number)
         end[-1] = '\0';
 }
 
-const char *hs_figure_text(double mean, double error, char text[HS_FIGURE_TEXT])
+const char *app_figure_text(double mean, double error, char text[APP_FIGURE_TEXT])
 {
     if (!isfinite(mean)) {
-        snprintf(text, HS_FIGURE_TEXT, "%s", isnan(mean) ? "-" : mean > 0 ? "inf" : "-inf");
+        snprintf(text, APP_FIGURE_TEXT, "%s", isnan(mean) ? "-" : mean > 0 ? "inf" : "-inf");
         return text;
     }
     int first = mean == 0 ? 0 : decade(mean, 16), last = first - 2, digit = 0;
@@ -85,7 +85,7 @@ const char *hs_figure_text(double mean, double error, char text[HS_FIGURE_TEXT])
         drop_zeros(number);
     if (!plain)
         snprintf(exponent, sizeof exponent, "e%d", first);
-    snprintf(text, HS_FIGURE_TEXT, "%.18s%s%.6s", number, parentheses, exponent);
+    snprintf(text, APP_FIGURE_TEXT, "%.18s%s%.6s", number, parentheses, exponent);
     return text;
 }
 
@@ -136,29 +136,29 @@ static const char *read_printed(const char *text, printed *number)
     return text;
 }
 
-static hs_figure_kind read_figure(const char *text, double *mean, double *error)
+static app_figure_kind read_figure(const char *text, double *mean, double *error)
 {
     if (text[strspn(text, "-")] == '\0')
-        return HS_FIGURE_NONE;
+        return APP_FIGURE_NONE;
     const bool bound = *text == '<' || *text == '>', negative = text[bound] == '-';
     printed number, other;
     const char *rest = read_printed(text + bound + negative, &number);
     if (!rest)
-        return HS_FIGURE_WRONG;
+        return APP_FIGURE_WRONG;
     if (*rest == '-' && !bound && (rest = read_printed(rest + 1, &other)) && *rest == '\0') {
         const double from = negative ? -number.value : number.value;
         *mean = 0.5 * (from + other.value);
         *error = 0.5 * fabs(from - other.value);
-        return HS_FIGURE_RANGE;
+        return APP_FIGURE_RANGE;
     }
     if (!rest || *rest != '\0')
-        return HS_FIGURE_WRONG;
+        return APP_FIGURE_WRONG;
     *mean = negative ? -number.value : number.value;
     *error = number.error;
-    return bound ? HS_FIGURE_BOUND : HS_FIGURE_VALUE;
+    return bound ? APP_FIGURE_BOUND : APP_FIGURE_VALUE;
 }
 
-hs_figure_kind hs_figure_parse(const char *text, double *mean, double *error)
+app_figure_kind app_figure_parse(const char *text, double *mean, double *error)
 {
     double m = (double)NAN, e = (double)NAN;
     char trimmed[64] = "";
@@ -166,7 +166,7 @@ hs_figure_kind hs_figure_parse(const char *text, double *mean, double *error)
     size_t length = strlen(from);
     while (length && isspace((unsigned char)from[length - 1]))
         length--;
-    hs_figure_kind kind = HS_FIGURE_WRONG;
+    app_figure_kind kind = APP_FIGURE_WRONG;
     if (length < sizeof trimmed) {
         snprintf(trimmed, sizeof trimmed, "%.*s", (int)length, from);
         kind = read_figure(trimmed, &m, &e);
@@ -182,8 +182,8 @@ hs_figure_kind hs_figure_parse(const char *text, double *mean, double *error)
 
 static const char *const verdict_names[] = { "-", "agrees", "close", "differs" };
 
-hs_verdict hs_figure_verdict(double ours, double s_ours, double paper, double s_paper,
-                             double *sigmas)
+app_verdict app_figure_verdict(double ours, double s_ours, double paper, double s_paper,
+                               double *sigmas)
 {
     /* Scatter far beyond the paper's is a difference in itself, and must not hide one. */
     const double most = 3 * s_paper, own = isnan(s_ours) ? s_paper : fmin(s_ours, most);
@@ -194,35 +194,35 @@ hs_verdict hs_figure_verdict(double ours, double s_ours, double paper, double s_
         *sigmas = z;
     /* Errors as large as the figure itself must not hide another order of magnitude. */
     const bool same_order = ours * paper <= 0 || fabs(log(ours / paper)) <= log(4);
-    return isnan(z)      ? HS_VERDICT_NONE
-           : !same_order ? HS_VERDICT_DIFFERS
-           : z <= 2      ? HS_VERDICT_AGREES
-           : z <= 3      ? HS_VERDICT_CLOSE
-                         : HS_VERDICT_DIFFERS;
+    return isnan(z)      ? APP_VERDICT_NONE
+           : !same_order ? APP_VERDICT_DIFFERS
+           : z <= 2      ? APP_VERDICT_AGREES
+           : z <= 3      ? APP_VERDICT_CLOSE
+                         : APP_VERDICT_DIFFERS;
 }
 
-const char *hs_verdict_name(hs_verdict verdict)
+const char *app_verdict_name(app_verdict verdict)
 {
-    return verdict_names[verdict <= HS_VERDICT_DIFFERS ? verdict : HS_VERDICT_NONE];
+    return verdict_names[verdict <= APP_VERDICT_DIFFERS ? verdict : APP_VERDICT_NONE];
 }
 
-hs_verdict hs_verdict_of(const char *name)
+app_verdict app_verdict_of(const char *name)
 {
-    for (hs_verdict v = HS_VERDICT_AGREES; name && v <= HS_VERDICT_DIFFERS; v++)
+    for (app_verdict v = APP_VERDICT_AGREES; name && v <= APP_VERDICT_DIFFERS; v++)
         if (strcmp(name, verdict_names[v]) == 0)
             return v;
-    return HS_VERDICT_NONE;
+    return APP_VERDICT_NONE;
 }
 
-void hs_figure_ratio(double mean, double error, double by, double by_error, double *ratio,
-                     double *ratio_error)
+void app_figure_ratio(double mean, double error, double by, double by_error, double *ratio,
+                      double *ratio_error)
 {
     *ratio = mean / by;
     /* of independent errors: d(m/b)^2 = (dm/b)^2 + (m db/b^2)^2 */
     *ratio_error = hypot(error / by, *ratio * by_error / by);
 }
 
-bool hs_figure_judged(const char *column)
+bool app_figure_judged(const char *column)
 {
     return column && strcmp(column, "gradients_per_second") != 0 &&
            strcmp(column, "samples_per_second") != 0;

@@ -1,13 +1,13 @@
 /**
  * Figures as text, in the paper's manner, and how ours compare with the paper's.
  *
- *     char text[HS_FIGURE_TEXT];
- *     hs_figure_text(0.6712, 0.031, text);                     // "0.67(3)"
+ *     char text[APP_FIGURE_TEXT];
+ *     app_figure_text(0.6712, 0.031, text);                     // "0.67(3)"
  *
  *     double paper, paper_error, sigmas;
- *     if (hs_figure_parse("8.2(1)e-3", &paper, &paper_error) == HS_FIGURE_VALUE) {
- *         const hs_verdict v = hs_figure_verdict(8.31e-3, sd, paper, paper_error, &sigmas);
- *         printf("%s, %.1f sigma\n", hs_verdict_name(v), sigmas);
+ *     if (app_figure_parse("8.2(1)e-3", &paper, &paper_error) == APP_FIGURE_VALUE) {
+ *         const app_verdict v = app_figure_verdict(8.31e-3, sd, paper, paper_error, &sigmas);
+ *         printf("%s, %.1f sigma\n", app_verdict_name(v), sigmas);
  *     }
  *
  * Digits in parentheses are the error of the last digits before them. Nothing here allocates or keeps
@@ -18,53 +18,53 @@
 
 #include <stdbool.h>
 
-enum { HS_FIGURE_TEXT = 32 };
+enum { APP_FIGURE_TEXT = 32 };
 
 /** The mean to the first digit of its error: "0.67(3)", "22(1)", "8.2(1)e-3", "1.644(2)e3". With an error
  *  that is NaN or zero, three significant digits: "0.661", "6.1e-4". A mean that is NaN is "-". Returns
  *  text. */
-const char *hs_figure_text(double mean, double error, char text[HS_FIGURE_TEXT]);
+const char *app_figure_text(double mean, double error, char text[APP_FIGURE_TEXT]);
 
 /** What a printed figure says. */
 typedef enum {
-    HS_FIGURE_NONE,  /**< no figure: "", "-", "--" */
-    HS_FIGURE_VALUE, /**< a mean and an error: "0.67(3)", "1.00", "1.644(2)e3" */
-    HS_FIGURE_BOUND, /**< "<4.73", ">2": mean is the bound */
-    HS_FIGURE_RANGE, /**< "1e-3-1e-6": mean is the middle, error half the distance */
-    HS_FIGURE_WRONG, /**< none of these */
-} hs_figure_kind;
+    APP_FIGURE_NONE,  /**< no figure: "", "-", "--" */
+    APP_FIGURE_VALUE, /**< a mean and an error: "0.67(3)", "1.00", "1.644(2)e3" */
+    APP_FIGURE_BOUND, /**< "<4.73", ">2": mean is the bound */
+    APP_FIGURE_RANGE, /**< "1e-3-1e-6": mean is the middle, error half the distance */
+    APP_FIGURE_WRONG, /**< none of these */
+} app_figure_kind;
 
 /** Reads a printed figure. The error is what is in parentheses, and at least half a unit of the last
- *  printed digit. Both are NaN for HS_FIGURE_NONE and HS_FIGURE_WRONG; either pointer may be NULL. Only
- *  an HS_FIGURE_VALUE can be compared with another. */
-hs_figure_kind hs_figure_parse(const char *text, double *mean, double *error);
+ *  printed digit. Both are NaN for APP_FIGURE_NONE and APP_FIGURE_WRONG; either pointer may be NULL. Only
+ *  an APP_FIGURE_VALUE can be compared with another. */
+app_figure_kind app_figure_parse(const char *text, double *mean, double *error);
 
 typedef enum {
-    HS_VERDICT_NONE,    /**< "-": one of the two is not there */
-    HS_VERDICT_AGREES,  /**< z <= 2 */
-    HS_VERDICT_CLOSE,   /**< z <= 3 */
-    HS_VERDICT_DIFFERS, /**< z > 3 */
-} hs_verdict;
+    APP_VERDICT_NONE,    /**< "-": one of the two is not there */
+    APP_VERDICT_AGREES,  /**< z <= 2 */
+    APP_VERDICT_CLOSE,   /**< z <= 3 */
+    APP_VERDICT_DIFFERS, /**< z > 3 */
+} app_verdict;
 
 /** Compares by z = |ours - paper| / sqrt(s_ours^2 + s_paper^2). s_ours is the standard deviation between
  *  replications, of which at most 3 s_paper count; NaN (there was one) stands for s_paper. Figures of which one is more than four times the
  *  other differ, whatever their errors. `sigmas` gets z, NaN if there is nothing to
  *  compare; it may be NULL. */
-hs_verdict hs_figure_verdict(double ours, double s_ours, double paper, double s_paper,
-                             double *sigmas);
+app_verdict app_figure_verdict(double ours, double s_ours, double paper, double s_paper,
+                               double *sigmas);
 
 /** "-", "agrees", "close", "differs". */
-const char *hs_verdict_name(hs_verdict verdict);
+const char *app_verdict_name(app_verdict verdict);
 
-/** The verdict of that name; HS_VERDICT_NONE for any other text, and NULL. */
-hs_verdict hs_verdict_of(const char *name);
+/** The verdict of that name; APP_VERDICT_NONE for any other text, and NULL. */
+app_verdict app_verdict_of(const char *name);
 
 /** A figure divided by another, and the error of the ratio, of independent errors. An error that is NaN
  *  makes the error of the ratio NaN. */
-void hs_figure_ratio(double mean, double error, double by, double by_error, double *ratio,
-                     double *ratio_error);
+void app_figure_ratio(double mean, double error, double by, double by_error, double *ratio,
+                      double *ratio_error);
 
 /** Whether figures of that column are judged: speeds are not, they are of the machine. */
-bool hs_figure_judged(const char *column);
+bool app_figure_judged(const char *column);
 
 #endif

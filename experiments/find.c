@@ -11,7 +11,7 @@ static bool is_there(char path[4096], const char *home, const char *folder, cons
     return n > 0 && n < 4096 && access(path, R_OK) == 0;
 }
 
-bool hs_find_file(const char *folder, const char *name, char path[4096])
+bool app_find_file(const char *folder, const char *name, char path[4096])
 {
     const char *home = getenv("HASTINGS_HOME");
     if (home && *home && is_there(path, home, folder, name))

@@ -3,23 +3,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <hastings/experiments/job_internal.h>
+#include "job_internal.h"
 #include <hastings/experiments/proposal_file.h>
 #include <hastings/experiments/spec.h>
-#include <hastings/mcmc/diagnose.h>
-#include <hastings/mcmc/netcdf.h>
-#include <hastings/mcmc/stan_csv.h>
+#include <hastings/mcmc/diagnostics/diagnose.h>
+#include <hastings/mcmc/io/netcdf.h>
+#include <hastings/mcmc/io/stan_csv.h>
 #include <hastings/objectives/objectives.h>
 
 /* As files have it: what is computed from a figure is the same whether it was read back or not. */
-json_t *json_number(double x)
+json_t *app_json_figure(double x)
 {
     char text[32];
     snprintf(text, sizeof text, "%.15g", x);
     return isfinite(x) ? json_real(strtod(text, NULL)) : json_null();
 }
 
-json_t *json_text(const char *text)
+json_t *app_json_text(const char *text)
 {
     json_t *json = json_string(text);
     char plain[512];
@@ -29,12 +29,12 @@ json_t *json_text(const char *text)
     return json ? json : json_string(plain);
 }
 
-void put_number(json_t *object, const char *key, double x)
+void app_put_number(json_t *object, const char *key, double x)
 {
-    json_object_set_new(object, key, json_number(x));
+    json_object_set_new(object, key, app_json_figure(x));
 }
 
-bool job_path(const work *w, char path[JOB_PATH], const char *folder, const char *ending)
+bool app_job_path(const work *w, char path[JOB_PATH], const char *folder, const char *ending)
 {
     const int n = snprintf(path, JOB_PATH, "%s/%s/%s%s", w->job->out, folder, w->job->id, ending);
     if (n < 0 || n >= JOB_PATH)
@@ -43,7 +43,7 @@ bool job_path(const work *w, char path[JOB_PATH], const char *folder, const char
     return n >= 0 && n < JOB_PATH;
 }
 
-bool job_on_progress(const hs_progress *p, void *context)
+bool app_job_on_progress(const hs_progress *p, void *context)
 {
     work *w = context;
     const job *j = w->job;
@@ -87,15 +87,15 @@ static void record_coordinates(json_t *record, const hs_report *report)
     for (size_t i = 0; i < report->dim; i++) {
         const hs_series_summary *c = &report->coordinate[i];
         json_t *one = json_object();
-        put_number(one, "mean", c->mean);
-        put_number(one, "sd", c->sd);
-        put_number(one, "ess_raw", c->ess[HS_ESS_RAW]);
-        put_number(one, "ess_x2", c->ess[HS_ESS_SQUARE_RAW]);
-        put_number(one, "ess_bulk", c->ess[HS_ESS_BULK]);
-        put_number(one, "ess_tail", c->ess[HS_ESS_TAIL]);
-        put_number(one, "ess_sd", c->ess[HS_ESS_SD]);
-        put_number(one, "rhat", c->rhat);
-        put_number(one, "mcse", c->mcse_mean);
+        app_put_number(one, "mean", c->mean);
+        app_put_number(one, "sd", c->sd);
+        app_put_number(one, "ess_raw", c->ess[HS_ESS_RAW]);
+        app_put_number(one, "ess_x2", c->ess[HS_ESS_SQUARE_RAW]);
+        app_put_number(one, "ess_bulk", c->ess[HS_ESS_BULK]);
+        app_put_number(one, "ess_tail", c->ess[HS_ESS_TAIL]);
+        app_put_number(one, "ess_sd", c->ess[HS_ESS_SD]);
+        app_put_number(one, "rhat", c->rhat);
+        app_put_number(one, "mcse", c->mcse_mean);
         json_array_append_new(list, one);
     }
     json_object_set_new(record, "coordinates", list);
@@ -117,8 +117,8 @@ static void record_ess_range(json_t *figures, const hs_report *report)
         least[k] = x;
     }
     const size_t n = report->dim;
-    put_number(figures, "ess_median", 0.5 * (least[(n - 1) / 2] + least[n / 2]) / total);
-    put_number(figures, "ess_max", least[n - 1] / total);
+    app_put_number(figures, "ess_median", 0.5 * (least[(n - 1) / 2] + least[n / 2]) / total);
+    app_put_number(figures, "ess_max", least[n - 1] / total);
     free(least);
 }
 
@@ -134,12 +134,12 @@ static void diagnose(work *w, const hs_chains *c)
             hs_session_fail(w->session, status, "%s", message.text);
         return;
     }
-    put_number(figures, "acceptance", report.acceptance);
-    put_number(figures, "msjd", report.msjd);
-    put_number(figures, "ess_per_proposal", report.ess_per_proposal);
-    put_number(figures, "rhat", report.rhat);
-    put_number(figures, "samples_per_second",
-               c->seconds > 0 ? (double)(c->chains * c->draws) / c->seconds : (double)NAN);
+    app_put_number(figures, "acceptance", report.acceptance);
+    app_put_number(figures, "msjd", report.msjd);
+    app_put_number(figures, "ess_per_proposal", report.ess_per_proposal);
+    app_put_number(figures, "rhat", report.rhat);
+    app_put_number(figures, "samples_per_second",
+                   c->seconds > 0 ? (double)(c->chains * c->draws) / c->seconds : (double)NAN);
     record_ess_range(figures, &report);
     record_warnings(w->record, &report);
     record_coordinates(w->record, &report);
@@ -153,11 +153,11 @@ static void keep_chains(work *w, const hs_chains *c)
     /* Without the time that it took, equal draws are equal files. */
     hs_chains timeless = *c;
     timeless.seconds = 0;
-    if (!job_path(w, path, "chains", ".nc"))
+    if (!app_job_path(w, path, "chains", ".nc"))
         return;
     hs_status status = hs_chains_save_netcdf(
         &timeless, &(hs_netcdf_options){ .title = w->job->label }, path, &message);
-    if (!status && w->job->stan_csv && job_path(w, path, "chains", ""))
+    if (!status && w->job->stan_csv && app_job_path(w, path, "chains", ""))
         status = hs_chains_save_stan_csv(&timeless, &(hs_stan_csv_options){ .seed = w->job->seed },
                                          path, &message);
     if (status)
@@ -172,15 +172,15 @@ static void resample(work *w)
     const settings *o = &w->job->set;
     hs_chains *c = NULL;
     hs_message message = { "" };
-    hs_points exact = { 0 };
+    app_points exact = { 0 };
     const size_t need = o->evaluations ? o->evaluations : o->chains * o->draws;
     if (!w->job->reference &&
-        hs_points_exact(&exact, w->session, w->target, need, w->job->seed + 17))
+        app_points_exact(&exact, w->session, w->target, need, w->job->seed + 17))
         return;
-    const hs_points *from = w->job->reference ? w->job->reference : &exact;
+    const app_points *from = w->job->reference ? w->job->reference : &exact;
     const size_t chains = o->evaluations ? 1 : o->chains, draws = need / chains;
     const hs_status status =
-        hs_points_resample(&c, from, chains, draws, w->job->seed + 18, &message);
+        app_points_resample(&c, from, chains, draws, w->job->seed + 18, &message);
     if (status)
         hs_session_fail(w->session, status, "%s", message.text);
     else {
@@ -188,7 +188,7 @@ static void resample(work *w)
         keep_chains(w, c);
     }
     hs_chains_free(c);
-    hs_points_free(&exact);
+    app_points_free(&exact);
 }
 
 static void sample(work *w, const hs_proposal *p)
@@ -201,7 +201,7 @@ static void sample(work *w, const hs_proposal *p)
                                                    .points = j->reference ? w->points.x : NULL,
                                                    .n_points = j->reference ? w->points.n : 0,
                                                    .seed = j->seed + 500,
-                                                   .progress = job_on_progress,
+                                                   .progress = app_job_on_progress,
                                                    .context = w });
     if (!c)
         return;
@@ -210,8 +210,8 @@ static void sample(work *w, const hs_proposal *p)
     keep_chains(w, c);
 }
 
-bool job_evaluate(work *w, const hs_proposal *p, const hs_objective *o, size_t proposals,
-                  uint64_t seed, hs_evaluation *e)
+bool app_job_evaluate(work *w, const hs_proposal *p, const hs_objective *o, size_t proposals,
+                      uint64_t seed, hs_evaluation *e)
 {
     enum { BATCH = 250 };
     const size_t starts = proposals < BATCH ? proposals : BATCH;
@@ -221,7 +221,7 @@ bool job_evaluate(work *w, const hs_proposal *p, const hs_objective *o, size_t p
                                        .points = w->job->reference ? w->points.x : NULL,
                                        .n_points = w->points.n,
                                        .seed = seed,
-                                       .progress = job_on_progress,
+                                       .progress = app_job_on_progress,
                                        .context = w };
     return !hs_evaluate(w->session, w->target, p, &options, (proposals + starts - 1) / starts, e);
 }
@@ -231,12 +231,12 @@ static void evaluate(work *w, const hs_proposal *p)
     hs_evaluation e;
     const hs_objective msjd = hs_msjd();
     json_t *figures = json_object_get(w->record, "figures");
-    if (!job_evaluate(w, p, &msjd, w->job->set.evaluations, w->job->seed + 700, &e))
+    if (!app_job_evaluate(w, p, &msjd, w->job->set.evaluations, w->job->seed + 700, &e))
         return;
-    put_number(figures, "acceptance", e.alpha);
-    put_number(figures, "acceptance_error", e.alpha_error);
-    put_number(figures, "msjd", e.jump);
-    put_number(figures, "msjd_error", e.jump_error);
+    app_put_number(figures, "acceptance", e.alpha);
+    app_put_number(figures, "acceptance_error", e.alpha_error);
+    app_put_number(figures, "msjd", e.jump);
+    app_put_number(figures, "msjd_error", e.jump_error);
 }
 
 /* The paper's measure of any proposal, by whatever it was trained. */
@@ -246,19 +246,19 @@ static void evaluate_loss(work *w, const hs_proposal *p)
     hs_evaluation e;
     const hs_objective ab_initio = hs_ab_initio(0.18125);
     json_t *figures = json_object_get(w->record, "figures");
-    if (!job_evaluate(w, p, &ab_initio, PROPOSALS, w->job->seed + 800, &e))
+    if (!app_job_evaluate(w, p, &ab_initio, PROPOSALS, w->job->seed + 800, &e))
         return;
-    put_number(figures, "loss", e.loss);
-    put_number(figures, "loss_error", e.loss_error);
+    app_put_number(figures, "loss", e.loss);
+    app_put_number(figures, "loss_error", e.loss_error);
 }
 
 static void record_step(work *w, const hs_proposal *p)
 {
     hs_param step;
     double value;
-    if (job_single_step(p, &step)) {
+    if (app_job_single_step(p, &step)) {
         hs_param_get(step, &value);
-        put_number(json_object_get(w->record, "figures"), "step", value);
+        app_put_number(json_object_get(w->record, "figures"), "step", value);
     }
 }
 
@@ -268,20 +268,20 @@ static void keep_proposal(work *w, const hs_proposal *p)
     char path[JOB_PATH], name[JOB_TEXT + 16];
     hs_message message = { "" };
     const json_t *training = json_object_get(w->record, "training");
-    hs_proposal_file file = { .target = j->target,
-                              .proposal = j->proposal,
-                              .objective = j->objective,
-                              .seed = j->seed,
-                              .replica =
-                                  (uint64_t)json_integer_value(json_object_get(training, "best")),
-                              .float32 = j->set.float32,
-                              .points = w->points.x,
-                              .n_points = w->points.n,
-                              .dim = w->points.dim };
+    app_proposal_file file = { .target = j->target,
+                               .proposal = j->proposal,
+                               .objective = j->objective,
+                               .seed = j->seed,
+                               .replica =
+                                   (uint64_t)json_integer_value(json_object_get(training, "best")),
+                               .float32 = j->set.float32,
+                               .points = w->points.x,
+                               .n_points = w->points.n,
+                               .dim = w->points.dim };
     file.training = json_pack("{sO?sO?}", "steps", json_object_get(training, "steps"), "loss",
                               json_object_get(training, "loss"));
-    if (job_path(w, path, "proposals", ".json")) {
-        const hs_status status = hs_proposal_file_save(path, p, &file, &message);
+    if (app_job_path(w, path, "proposals", ".json")) {
+        const hs_status status = app_proposal_file_save(path, p, &file, &message);
         if (status)
             hs_session_fail(w->session, status, "%s", message.text);
         snprintf(name, sizeof name, "proposals/%s.json", j->id);
@@ -302,8 +302,8 @@ static bool take_points(work *w)
     }
     const size_t few = NUMBERS / hs_target_original_dim(w->target);
     return hs_target_can_draw(w->target) &&
-           !hs_points_exact(&w->points, w->session, w->target, few > MOST ? MOST : few + 2,
-                            w->job->seed + 16);
+           !app_points_exact(&w->points, w->session, w->target, few > MOST ? MOST : few + 2,
+                             w->job->seed + 16);
 }
 
 static void run_sampler(work *w)
@@ -315,17 +315,17 @@ static void run_sampler(work *w)
         return;
     }
     if (j->sampler && !strcmp(j->sampler, "fit")) {
-        job_fit(w);
+        app_job_fit(w);
         return;
     }
     if (!j->sampler)
-        p = job_train(w);
+        p = app_job_train(w);
     else if (!strcmp(j->sampler, "hmc"))
-        p = job_tune_hmc(w);
+        p = app_job_tune_hmc(w);
     else if (!strncmp(j->sampler, "accept:", 7))
-        p = job_solve_step(w, strtod(j->sampler + 7, NULL));
+        p = app_job_solve_step(w, strtod(j->sampler + 7, NULL));
     else
-        p = job_best_step(w);
+        p = app_job_best_step(w);
     if (!p || w->stopped || hs_session_status(w->session))
         return;
     if (j->objective)
@@ -338,12 +338,12 @@ static void run_sampler(work *w)
     if (has_column(j, "loss") && !hs_session_status(w->session))
         evaluate_loss(w, p);
     if (j->first_of_cell && !hs_session_status(w->session)) {
-        job_draw_density(w, p);
-        job_draw_weights(w, p);
+        app_job_draw_density(w, p);
+        app_job_draw_weights(w, p);
     }
 }
 
-json_t *job_run(const job *j)
+json_t *app_job_run(const job *j)
 {
     work w = { .job = j, .record = json_object() };
     json_t *r = w.record;
@@ -355,7 +355,7 @@ json_t *job_run(const job *j)
     json_object_set_new(r, "figures", json_object());
     w.session = hs_session_new(
         &(hs_session_options){ .seed = j->seed, .float32 = j->set.float32, .threads = j->threads });
-    w.target = hs_spec_target(w.session, j->target);
+    w.target = app_spec_target(w.session, j->target);
     if (w.target && (take_points(&w) || !hs_session_status(w.session)))
         run_sampler(&w);
     const bool failed = hs_session_status(w.session) != HS_OK;
@@ -363,9 +363,9 @@ json_t *job_run(const job *j)
                         json_string(failed      ? "failed"
                                     : w.stopped ? "partial"
                                                 : "done"));
-    json_object_set_new(r, "error", json_text(hs_session_error(w.session)));
+    json_object_set_new(r, "error", app_json_text(hs_session_error(w.session)));
     if (!j->reference)
-        hs_points_free(&w.points);
+        app_points_free(&w.points);
     hs_session_free(w.session);
     return r;
 }

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include <hastings/autograd/plan.h>
-#include <hastings/experiments/clusters_internal.h>
-#include <hastings/experiments/job_internal.h>
+#include "clusters_internal.h"
+#include "job_internal.h"
 #include <hastings/tensor/memory.h>
 
 enum { GRID = 121, STARTS = 5 };
@@ -70,7 +70,7 @@ static void keep_maps(work *w, const char *what, const char *ending, double *map
     char path[JOB_PATH], name[JOB_TEXT + 32];
     hs_message message = { "" };
     const hs_chains c = { .chains = n, .draws = GRID, .dim = GRID, .x = maps };
-    if (job_path(w, path, "figures", ending)) {
+    if (app_job_path(w, path, "figures", ending)) {
         const hs_status status = hs_chains_save(&c, path, &message);
         if (status)
             hs_session_fail(w->session, status, "%s", message.text);
@@ -86,8 +86,8 @@ static void keep_maps(work *w, const char *what, const char *ending, double *map
 static void start_points(const work *w, void *starts, double x[STARTS][2])
 {
     double sd[2];
-    find_clusters(&w->points, STARTS - 1, &x[0][0]);
-    hs_points_moments(&w->points, x[STARTS - 1], sd);
+    app_find_clusters(&w->points, STARTS - 1, &x[0][0]);
+    app_points_moments(&w->points, x[STARTS - 1], sd);
     for (size_t i = 0; i < 2 * STARTS; i++) {
         if (hs_session_dtype(w->session) == HS_F32)
             ((float *)starts)[i] = (float)x[i / 2][i % 2];
@@ -107,7 +107,7 @@ static bool has_density(const work *w, const hs_proposal *p)
     return has;
 }
 
-void job_draw_density(work *w, const hs_proposal *p)
+void app_job_draw_density(work *w, const hs_proposal *p)
 {
     double low[2], high[2], x[STARTS][2], starts[2 * STARTS];
     if (!wanted(w, p, "density") || !has_density(w, p))
@@ -179,7 +179,7 @@ static bool has_components(const hs_proposal *p)
     return ps && hs_params_find(ps, "mean.0").index >= 0;
 }
 
-void job_draw_weights(work *w, const hs_proposal *p)
+void app_job_draw_weights(work *w, const hs_proposal *p)
 {
     const size_t n = hs_proposal_ways(p);
     double low[2], high[2];

@@ -2,7 +2,7 @@
 #ifndef HASTINGS_EXPERIMENTS_JOB_INTERNAL_H
 #define HASTINGS_EXPERIMENTS_JOB_INTERNAL_H
 
-#include <hastings/experiments/experiment_internal.h>
+#include "experiment_internal.h"
 #include <hastings/experiments/points.h>
 #include <hastings/mcmc/proposal.h>
 #include <hastings/mcmc/restart.h>
@@ -22,8 +22,8 @@ typedef struct {
     const char *out; /* folder of the run */
     int threads;
     bool stan_csv;
-    const hs_points *reference; /* stands for draws of the target; NULL: it can be drawn from */
-    bool first_of_cell;         /* whose figures are drawn */
+    const app_points *reference; /* stands for draws of the target; NULL: it can be drawn from */
+    bool first_of_cell;          /* whose figures are drawn */
 
     hs_progress_function progress; /* returns false when the run is to stop */
     void *context;
@@ -34,46 +34,46 @@ typedef struct {
     const job *job;
     hs_session *session;
     hs_target *target;
-    hs_points points; /* draws of the target: the reference's, or exact ones that are owned */
-    json_t *record;   /* for result.json */
-    uint64_t attempt; /* of the training that is going on, from 0 */
-    bool stopped;     /* by the watcher: what there is, is partial */
+    app_points points; /* draws of the target: the reference's, or exact ones that are owned */
+    json_t *record;    /* for result.json */
+    uint64_t attempt;  /* of the training that is going on, from 0 */
+    bool stopped;      /* by the watcher: what there is, is partial */
 } work;
 
 /* Runs a job, and returns its record, which the caller owns; NULL without memory. */
-json_t *job_run(const job *j);
+json_t *app_job_run(const job *j);
 
 /* The progress function of all that a job does, whose context is its `work`. Whatever was going on when
  * the run was stopped, the job is partial. */
-bool job_on_progress(const hs_progress *p, void *work);
+bool app_job_on_progress(const hs_progress *p, void *work);
 
 /* The sampler's part: the proposal of an objective, trained; HMC, tuned; or one whose step was solved
  * for. NULL if the session failed, or if it was stopped before there was one. */
-hs_proposal *job_train(work *w);
-hs_proposal *job_tune_hmc(work *w);
-hs_proposal *job_solve_step(work *w, double acceptance);
-hs_proposal *job_best_step(work *w);
-void job_fit(work *w);
+hs_proposal *app_job_train(work *w);
+hs_proposal *app_job_tune_hmc(work *w);
+hs_proposal *app_job_solve_step(work *w, double acceptance);
+hs_proposal *app_job_best_step(work *w);
+void app_job_fit(work *w);
 
 /* The proposal's parameter "step", if it is one number. */
-bool job_single_step(const hs_proposal *p, hs_param *step);
+bool app_job_single_step(const hs_proposal *p, hs_param *step);
 
 /* Means over proposals from independent start points. */
-bool job_evaluate(work *w, const hs_proposal *p, const hs_objective *o, size_t proposals,
-                  uint64_t seed, hs_evaluation *e);
+bool app_job_evaluate(work *w, const hs_proposal *p, const hs_objective *o, size_t proposals,
+                      uint64_t seed, hs_evaluation *e);
 
 /* Figures of densities and weights, if the experiment asks for them. */
-void job_draw_density(work *w, const hs_proposal *p);
-void job_draw_weights(work *w, const hs_proposal *p);
+void app_job_draw_density(work *w, const hs_proposal *p);
+void app_job_draw_weights(work *w, const hs_proposal *p);
 
 /* Numbers that may not be finite, as JSON: null. */
-json_t *json_number(double x);
-void put_number(json_t *object, const char *key, double x);
+json_t *app_json_figure(double x);
+void app_put_number(json_t *object, const char *key, double x);
 
 /* Text that may not be UTF-8 (a path, or cut within a letter), as JSON, which must be. */
-json_t *json_text(const char *text);
+json_t *app_json_text(const char *text);
 
 /* A path in the run's folder; false if it is too long, which fails the session. */
-bool job_path(const work *w, char path[JOB_PATH], const char *folder, const char *ending);
+bool app_job_path(const work *w, char path[JOB_PATH], const char *folder, const char *ending);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <hastings/experiments/job_internal.h>
+#include "job_internal.h"
 #include <hastings/experiments/spec.h>
 #include <hastings/mcmc/tune.h>
 #include <hastings/objectives/fit.h>
@@ -14,7 +14,7 @@ static hs_proposal *make_proposal(hs_session *s, uint64_t replica, void *context
 {
     work *w = context;
     w->attempt = replica;
-    return hs_spec_proposal(s, w->target, w->job->proposal, replica, w->points.x, w->points.n);
+    return app_spec_proposal(s, w->target, w->job->proposal, replica, w->points.x, w->points.n);
 }
 
 /* ---- Training --------------------------------------------------------------------------------- */
@@ -30,9 +30,9 @@ static json_t *curve_of(const hs_training *t)
             l += t->curve_loss[k] / (double)each;
             a += t->curve_alpha[k] / (double)each;
         }
-        json_array_append_new(step, json_number(t->curve_step[i + each - 1]));
-        json_array_append_new(loss, json_number(l));
-        json_array_append_new(alpha, json_number(a));
+        json_array_append_new(step, app_json_figure(t->curve_step[i + each - 1]));
+        json_array_append_new(loss, app_json_figure(l));
+        json_array_append_new(alpha, app_json_figure(a));
     }
     return json_pack("{sososo}", "step", step, "loss", loss, "alpha", alpha);
 }
@@ -44,24 +44,24 @@ static void record_training(work *w, const hs_objective *o, const hs_restarts *r
     json_t *training = json_object(), *tries = json_array();
     json_object_set_new(training, "objective", json_string(hs_objective_text(o, text)));
     json_object_set_new(training, "steps", json_integer((json_int_t)t->steps));
-    put_number(training, "seconds", t->seconds);
-    put_number(training, "loss", t->loss);
-    put_number(training, "alpha", t->alpha);
-    put_number(training, "adapted", o->adapt ? t->adapted : (double)NAN);
+    app_put_number(training, "seconds", t->seconds);
+    app_put_number(training, "loss", t->loss);
+    app_put_number(training, "alpha", t->alpha);
+    app_put_number(training, "adapted", o->adapt ? t->adapted : (double)NAN);
     json_object_set_new(training, "rolled_back", json_integer((json_int_t)t->rolled_back));
     json_object_set_new(training, "curve", curve_of(t));
     for (size_t i = 0; i < r->tries; i++) {
         json_t *one = json_object();
-        put_number(one, "loss", r->loss[i]);
-        put_number(one, "loss_error", r->loss_error[i]);
-        put_number(one, "alpha", r->alpha[i]);
+        app_put_number(one, "loss", r->loss[i]);
+        app_put_number(one, "loss_error", r->loss_error[i]);
+        app_put_number(one, "alpha", r->alpha[i]);
         json_array_append_new(tries, one);
     }
     json_object_set_new(training, "tries", tries);
     json_object_set_new(training, "best", json_integer((json_int_t)r->best));
     json_object_set_new(w->record, "training", training);
-    put_number(json_object_get(w->record, "figures"), "gradients_per_second",
-               t->seconds > 0 ? (double)t->steps / t->seconds : (double)NAN);
+    app_put_number(json_object_get(w->record, "figures"), "gradients_per_second",
+                   t->seconds > 0 ? (double)t->steps / t->seconds : (double)NAN);
 }
 
 /* All tries are one training to whoever watches. */
@@ -71,10 +71,10 @@ static bool on_training(const hs_progress *p, void *context)
     hs_progress all = *p;
     all.step += w->attempt * p->steps;
     all.steps *= w->job->set.restarts;
-    return job_on_progress(&all, w);
+    return app_job_on_progress(&all, w);
 }
 
-hs_proposal *job_train(work *w)
+hs_proposal *app_job_train(work *w)
 {
     const job *j = w->job;
     const settings *o = &j->set;
@@ -88,7 +88,7 @@ hs_proposal *job_train(work *w)
         hs_session_fail(w->session, HS_EINVAL, "there is no proposal to train");
         return NULL;
     }
-    if (!job_path(w, checkpoint, "work", ".training"))
+    if (!app_job_path(w, checkpoint, "work", ".training"))
         return NULL;
     hs_restarts r;
     hs_proposal *best =
@@ -116,7 +116,7 @@ hs_proposal *job_train(work *w)
 
 /* ---- Samplers to compare with ----------------------------------------------------------------- */
 
-hs_proposal *job_tune_hmc(work *w)
+hs_proposal *app_job_tune_hmc(work *w)
 {
     const job *j = w->job;
     enum { CHAINS = 50 };
@@ -131,14 +131,14 @@ hs_proposal *job_tune_hmc(work *w)
                                 .acceptance = j->set.reference_acceptance,
                                 .points = w->points.n ? starts : NULL,
                                 .seed = j->seed + 400,
-                                .progress = job_on_progress,
+                                .progress = app_job_on_progress,
                                 .context = w },
             NULL);
     hs_free(starts);
     return hs_session_status(w->session) ? NULL : hmc;
 }
 
-bool job_single_step(const hs_proposal *p, hs_param *step)
+bool app_job_single_step(const hs_proposal *p, hs_param *step)
 {
     hs_params *ps = hs_proposal_params(p);
     *step = ps ? hs_params_find(ps, "step") : (hs_param){ .index = -1 };
@@ -152,16 +152,16 @@ static bool try_step(work *w, hs_proposal *p, double log_step, hs_evaluation *e)
     const hs_objective msjd = hs_msjd();
     hs_param step;
     const hs_progress now = { .what = "solve", .loss = (double)NAN, .alpha = (double)NAN };
-    if (!job_single_step(p, &step)) {
+    if (!app_job_single_step(p, &step)) {
         hs_session_fail(w->session, HS_EINVAL, "proposal \"%s\" has no single step to solve for",
                         w->job->proposal);
         return false;
     }
-    if (!job_on_progress(&now, w))
+    if (!app_job_on_progress(&now, w))
         return false;
     hs_param_set(step, &(double){ exp(log_step) });
-    return job_evaluate(w, p, &msjd, w->job->set.evaluations ? w->job->set.evaluations : 25000,
-                        w->job->seed + 600, e);
+    return app_job_evaluate(w, p, &msjd, w->job->set.evaluations ? w->job->set.evaluations : 25000,
+                            w->job->seed + 600, e);
 }
 
 static bool start_step(work *w, hs_proposal **p, double *log_step)
@@ -173,14 +173,14 @@ static bool start_step(work *w, hs_proposal **p, double *log_step)
     }
     hs_param step;
     double value = 1;
-    if (job_single_step(*p, &step))
+    if (app_job_single_step(*p, &step))
         hs_param_get(step, &value);
     *log_step = log(value);
     return true;
 }
 
 /* Acceptance falls as the step grows: a bracket, then false position (Illinois). */
-hs_proposal *job_solve_step(work *w, double acceptance)
+hs_proposal *app_job_solve_step(work *w, double acceptance)
 {
     hs_proposal *p;
     hs_evaluation e;
@@ -217,7 +217,7 @@ hs_proposal *job_solve_step(work *w, double acceptance)
 
 /* The largest MSJD by a parabola through values near the maximum, as the paper found it where
  * gradients cannot: each round centres on the last one's, and is narrower. */
-hs_proposal *job_best_step(work *w)
+hs_proposal *app_job_best_step(work *w)
 {
     enum { HALF = 3 };
     hs_proposal *p;
@@ -248,7 +248,7 @@ hs_proposal *job_best_step(work *w)
 
 /* ---- Fits of Ab Initio's coefficient ---------------------------------------------------------- */
 
-void job_fit(work *w)
+void app_job_fit(work *w)
 {
     const job *j = w->job;
     const size_t dim = hs_target_dim(w->target);
@@ -269,7 +269,7 @@ void job_fit(work *w)
         hs_session_fail(w->session, status, "a fit is of walk, mala or both, not of \"%s\"", of);
     if (status)
         return;
-    put_number(figures, "coefficient", fit.coefficient[0]);
-    put_number(figures, "coefficient_error", fit.error[0]);
-    put_number(figures, "acceptance", fit.acceptance[0]);
+    app_put_number(figures, "coefficient", fit.coefficient[0]);
+    app_put_number(figures, "coefficient_error", fit.error[0]);
+    app_put_number(figures, "acceptance", fit.acceptance[0]);
 }

@@ -3,25 +3,25 @@
 
 #include <hastings/autograd/plan.h>
 #include <hastings/experiments/points.h>
-#include <hastings/mcmc/proposals.h>
+#include <hastings/mcmc/proposals/proposals.h>
 #include <hastings/mcmc/tune.h>
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/random.h>
 
-void hs_points_free(hs_points *points)
+void app_points_free(app_points *points)
 {
     hs_free(points->x);
-    *points = (hs_points){ 0 };
+    *points = (app_points){ 0 };
 }
 
-static hs_status points_new(hs_points *points, hs_session *s, size_t n, size_t dim)
+static hs_status points_new(app_points *points, hs_session *s, size_t n, size_t dim)
 {
-    *points = (hs_points){ n, dim, hs_alloc_zero(n * dim, sizeof(double)) };
+    *points = (app_points){ n, dim, hs_alloc_zero(n * dim, sizeof(double)) };
     return points->x ? HS_OK : hs_session_fail(s, HS_ENOMEM, "no memory for %zu points", n);
 }
 
-hs_status hs_points_exact(hs_points *points, hs_session *s, const hs_target *target, size_t n,
-                          uint64_t seed)
+hs_status app_points_exact(app_points *points, hs_session *s, const hs_target *target, size_t n,
+                           uint64_t seed)
 {
     enum { BATCH = 1000 };
     const size_t all = hs_target_dim(target), dim = hs_target_original_dim(target);
@@ -48,23 +48,23 @@ hs_status hs_points_exact(hs_points *points, hs_session *s, const hs_target *tar
     hs_plan_free(plan);
     hs_tape_free(tape);
     if (status)
-        hs_points_free(points);
+        app_points_free(points);
     return status;
 }
 
 enum { MOST_NUMBERS = 20000000 };
 
-hs_status hs_points_reference(hs_points *points, hs_session *s, const hs_target *target,
-                              const hs_reference_chain_options *options)
+hs_status app_points_reference(app_points *points, hs_session *s, const hs_target *target,
+                               const app_reference_chain_options *options)
 {
-    hs_reference_chain_options o = *options;
+    app_reference_chain_options o = *options;
     o.proposals = o.proposals ? o.proposals : 500000;
     o.chains = o.chains ? o.chains : 100;
     o.chains = o.chains < o.proposals / 4 ? o.chains : 1;
     o.warmup = o.warmup ? o.warmup : 1000;
     o.acceptance = o.acceptance > 0 ? o.acceptance : 0.65;
     const size_t dim = hs_target_original_dim(target);
-    *points = (hs_points){ 0 };
+    *points = (app_points){ 0 };
 
     double *last = hs_alloc_zero(o.chains * dim, sizeof *last);
     if (!last)
@@ -100,7 +100,7 @@ hs_status hs_points_reference(hs_points *points, hs_session *s, const hs_target 
     return status;
 }
 
-void hs_points_moments(const hs_points *points, double *mean, double *sd)
+void app_points_moments(const app_points *points, double *mean, double *sd)
 {
     for (size_t j = 0; j < points->dim; j++) {
         double sum = 0, square = 0;
@@ -113,27 +113,27 @@ void hs_points_moments(const hs_points *points, double *mean, double *sd)
     }
 }
 
-hs_status hs_points_save(const hs_points *points, const char *path, hs_message *message)
+hs_status app_points_save(const app_points *points, const char *path, hs_message *message)
 {
     const hs_chains c = { .chains = 1, .draws = points->n, .dim = points->dim, .x = points->x };
     return hs_chains_save(&c, path, message);
 }
 
-hs_status hs_points_load(hs_points *points, const char *path, hs_message *message)
+hs_status app_points_load(app_points *points, const char *path, hs_message *message)
 {
     hs_chains *c = NULL;
-    *points = (hs_points){ 0 };
+    *points = (app_points){ 0 };
     const hs_status status = hs_chains_load(&c, path, HS_CHAIN_FIRST, message);
     if (!status) {
-        *points = (hs_points){ c->chains * c->draws, c->dim, c->x };
+        *points = (app_points){ c->chains * c->draws, c->dim, c->x };
         c->x = NULL;
     }
     hs_chains_free(c);
     return status;
 }
 
-hs_status hs_points_resample(hs_chains **chains, const hs_points *points, size_t count,
-                             size_t draws, uint64_t seed, hs_message *message)
+hs_status app_points_resample(hs_chains **chains, const app_points *points, size_t count,
+                              size_t draws, uint64_t seed, hs_message *message)
 {
     const unsigned keep = HS_KEEP_ALPHA | HS_KEEP_JUMP | HS_KEEP_ACCEPTED;
     const hs_status status = hs_chains_new(chains, count, draws, points->dim, keep, message);

@@ -1,9 +1,9 @@
 /**
  * Draws of a target: exact ones where it has them, else picked from a long chain of tuned HMC.
  *
- *     hs_points points;
+ *     app_points points;
  *     if (hs_points_draw(&points, s, target, &(hs_points_options){ .count = 1000 }) == HS_OK) ...
- *     hs_points_free(&points);
+ *     app_points_free(&points);
  */
 #ifndef HASTINGS_EXPERIMENTS_POINTS_H
 #define HASTINGS_EXPERIMENTS_POINTS_H
@@ -15,13 +15,13 @@
 typedef struct {
     size_t n, dim; /**< original coordinates */
     double *x;     /**< [n][dim] */
-} hs_points;
+} app_points;
 
-void hs_points_free(hs_points *points);
+void app_points_free(app_points *points);
 
 /** n exact draws; the session fails if the target has none. */
-hs_status hs_points_exact(hs_points *points, hs_session *s, const hs_target *target, size_t n,
-                          uint64_t seed);
+hs_status app_points_exact(app_points *points, hs_session *s, const hs_target *target, size_t n,
+                           uint64_t seed);
 
 typedef struct {
     size_t proposals;  /**< altogether; 0: 500000 */
@@ -31,24 +31,24 @@ typedef struct {
     uint64_t seed;
     hs_progress_function progress;
     void *context;
-} hs_reference_chain_options;
+} app_reference_chain_options;
 
 /** A long chain of HMC, tuned in step size and mass matrix, as points; of more than 20 million
  *  numbers, equally spaced draws are kept. If the watcher stops it, the
  *  points are those so far, or none. */
-hs_status hs_points_reference(hs_points *points, hs_session *s, const hs_target *target,
-                              const hs_reference_chain_options *options);
+hs_status app_points_reference(app_points *points, hs_session *s, const hs_target *target,
+                               const app_reference_chain_options *options);
 
 /** Means and standard deviations [dim] of the coordinates. */
-void hs_points_moments(const hs_points *points, double *mean, double *sd);
+void app_points_moments(const app_points *points, double *mean, double *sd);
 
 /** Saved as .npy, and read back. */
-hs_status hs_points_save(const hs_points *points, const char *path, hs_message *message);
-hs_status hs_points_load(hs_points *points, const char *path, hs_message *message);
+hs_status app_points_save(const app_points *points, const char *path, hs_message *message);
+hs_status app_points_load(app_points *points, const char *path, hs_message *message);
 
 /** Chains of points picked at random, independent of one another: what perfect sampling would give.
  *  With exact draws of the target, pass as many points as draws. The chains belong to the caller. */
-hs_status hs_points_resample(hs_chains **chains, const hs_points *points, size_t count,
-                             size_t draws, uint64_t seed, hs_message *message);
+hs_status app_points_resample(hs_chains **chains, const app_points *points, size_t count,
+                              size_t draws, uint64_t seed, hs_message *message);
 
 #endif

@@ -41,7 +41,7 @@ static char *beside(const char *path, const char *name)
 /* ---- Saving ---------------------------------------------------------------------------------- */
 
 /* Mean and sd (divided by n) of each coordinate of the points; NULL without memory. */
-static json_t *scale_of(const hs_proposal_file *f)
+static json_t *scale_of(const app_proposal_file *f)
 {
     json_t *mean = json_array(), *sd = json_array();
     for (size_t k = 0; k < f->dim; k++) {
@@ -71,7 +71,7 @@ static char *parameters_name(const char *path)
     return result;
 }
 
-static json_t *describe(const hs_proposal_file *f, const char *parameters)
+static json_t *describe(const app_proposal_file *f, const char *parameters)
 {
     json_t *json =
         json_pack("{s:s, s:i, s:s, s:s, s:s, s:s?, s:I, s:s, s:I, s:s?}", //
@@ -86,8 +86,8 @@ static json_t *describe(const hs_proposal_file *f, const char *parameters)
     return json;
 }
 
-hs_status hs_proposal_file_save(const char *path, const hs_proposal *proposal,
-                                const hs_proposal_file *file, hs_message *message)
+hs_status app_proposal_file_save(const char *path, const hs_proposal *proposal,
+                                 const app_proposal_file *file, hs_message *message)
 {
     const size_t length = strlen(path);
     if (length <= 5 || strcmp(path + length - 5, ".json") != 0 || path[length - 6] == '/')
@@ -106,7 +106,7 @@ hs_status hs_proposal_file_save(const char *path, const hs_proposal *proposal,
     else if (params) /* first, so that the .json never names a file that is not there */
         status = hs_params_save(params, NULL, place, message);
     if (!status)
-        status = hs_json_save(path, json, message);
+        status = app_json_save(path, json, message);
     json_decref(json);
     free(place);
     free(name);
@@ -116,7 +116,7 @@ hs_status hs_proposal_file_save(const char *path, const hs_proposal *proposal,
 /* ---- Reading --------------------------------------------------------------------------------- */
 
 /* The two points with the file's means and sds. */
-static hs_status read_scale(hs_proposal_file *f, const json_t *scale, hs_message *message)
+static hs_status read_scale(app_proposal_file *f, const json_t *scale, hs_message *message)
 {
     const json_t *mean = json_object_get(scale, "mean"), *sd = json_object_get(scale, "sd");
     const size_t dim = json_array_size(mean);
@@ -140,7 +140,7 @@ static hs_status read_scale(hs_proposal_file *f, const json_t *scale, hs_message
     return HS_OK;
 }
 
-static hs_status read_fields(hs_proposal_file *f, hs_message *message)
+static hs_status read_fields(app_proposal_file *f, hs_message *message)
 {
     const char *format = "", *precision = NULL;
     json_int_t seed = 0, replica = 0, version = 0;
@@ -169,13 +169,13 @@ static hs_status read_fields(hs_proposal_file *f, hs_message *message)
     return scale ? read_scale(f, scale, message) : HS_OK;
 }
 
-hs_status hs_proposal_file_read(hs_proposal_file **file, const char *path, hs_message *message)
+hs_status app_proposal_file_read(app_proposal_file **file, const char *path, hs_message *message)
 {
     *file = NULL;
-    json_t *json = hs_json_read(path, message);
+    json_t *json = app_json_read(path, message);
     if (!json)
         return HS_EIO;
-    hs_proposal_file *f = calloc(1, sizeof *f);
+    app_proposal_file *f = calloc(1, sizeof *f);
     char *copy = malloc(strlen(path) + 1);
     if (!f || !copy) {
         free(f);
@@ -187,14 +187,14 @@ hs_status hs_proposal_file_read(hs_proposal_file **file, const char *path, hs_me
     f->path = strcpy(copy, path);
     const hs_status status = read_fields(f, message);
     if (status)
-        hs_proposal_file_free(f);
+        app_proposal_file_free(f);
     else
         *file = f;
     return status;
 }
 
-hs_proposal *hs_proposal_file_load(hs_session *s, const hs_proposal_file *file,
-                                   const hs_target *target)
+hs_proposal *app_proposal_file_load(hs_session *s, const app_proposal_file *file,
+                                    const hs_target *target)
 {
     if (!target || hs_session_status(s))
         return NULL;
@@ -210,7 +210,7 @@ hs_proposal *hs_proposal_file_load(hs_session *s, const hs_proposal_file *file,
         return NULL;
     }
     hs_proposal *p =
-        hs_spec_proposal(s, target, file->proposal, file->replica, file->points, file->n_points);
+        app_spec_proposal(s, target, file->proposal, file->replica, file->points, file->n_points);
     hs_params *params = hs_proposal_params(p);
     const char *name = json_string_value(json_object_get(file->json, "parameters"));
     if (!p || (!params && !name))
@@ -232,7 +232,7 @@ hs_proposal *hs_proposal_file_load(hs_session *s, const hs_proposal_file *file,
     return hs_session_status(s) ? NULL : p;
 }
 
-void hs_proposal_file_free(hs_proposal_file *file)
+void app_proposal_file_free(app_proposal_file *file)
 {
     if (!file)
         return;

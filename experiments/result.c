@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include <hastings/experiments/figure.h>
-#include <hastings/experiments/run_internal.h>
-#include <hastings/mcmc/replicate.h>
+#include "run_internal.h"
+#include <hastings/mcmc/diagnostics/replicate.h>
 
 /* Text, or "" where there is none. */
 static const char *words(const json_t *object, const char *key)
 {
-    const char *text = text_of(object, key);
+    const char *text = app_text_of(object, key);
     return text ? text : "";
 }
 
@@ -118,47 +118,48 @@ static json_t *cell(const run *r, const json_t *kase, const json_t *row, const c
     const char *case_name = words(kase, "name"), *row_name = words(row, "name");
     const char *ratio_to = words(json_object_get(kase, "compare"), column);
     figure f, base;
-    char text[HS_FIGURE_TEXT];
+    char text[APP_FIGURE_TEXT];
     double paper, paper_error, sigmas = (double)NAN;
     collect(r, case_name, row_name, column, &f);
     const char *printed = paper_text(row, case_name, column);
-    const bool has_value = hs_figure_parse(printed, &paper, &paper_error) == HS_FIGURE_VALUE;
-    hs_verdict verdict = HS_VERDICT_NONE;
-    if (f.n && has_value && hs_figure_judged(column)) {
+    const bool has_value = app_figure_parse(printed, &paper, &paper_error) == APP_FIGURE_VALUE;
+    app_verdict verdict = APP_VERDICT_NONE;
+    if (f.n && has_value && app_figure_judged(column)) {
         double ours = f.mean, ours_sd = f.sd, theirs = paper, theirs_error = paper_error;
         bool comparable = true;
         if (*ratio_to) {
-            const json_t *other = find_named(json_object_get(r->experiment, "rows"), ratio_to);
+            const json_t *other = app_find_named(json_object_get(r->experiment, "rows"), ratio_to);
             double by, by_error;
             collect(r, case_name, ratio_to, column, &base);
             comparable = strcmp(ratio_to, row_name) && base.n &&
-                         hs_figure_parse(paper_text(other, case_name, column), &by, &by_error) ==
-                             HS_FIGURE_VALUE;
+                         app_figure_parse(paper_text(other, case_name, column), &by, &by_error) ==
+                             APP_FIGURE_VALUE;
             if (comparable) {
-                hs_figure_ratio(f.mean, f.sd, base.mean, base.n > 1 ? base.sd : 0, &ours, &ours_sd);
-                hs_figure_ratio(paper, paper_error, by, by_error, &theirs, &theirs_error);
+                app_figure_ratio(f.mean, f.sd, base.mean, base.n > 1 ? base.sd : 0, &ours,
+                                 &ours_sd);
+                app_figure_ratio(paper, paper_error, by, by_error, &theirs, &theirs_error);
             }
         }
         if (comparable)
-            verdict = hs_figure_verdict(ours, ours_sd, theirs, theirs_error, &sigmas);
+            verdict = app_figure_verdict(ours, ours_sd, theirs, theirs_error, &sigmas);
     }
     json_t *values = json_array(), *c = json_object();
     for (size_t i = 0; i < f.n; i++)
-        json_array_append_new(values, json_number(f.value[i]));
+        json_array_append_new(values, app_json_figure(f.value[i]));
     json_object_set_new(c, "case", json_string(case_name));
     json_object_set_new(c, "row", json_string(row_name));
     json_object_set_new(c, "column", json_string(column));
     json_object_set_new(c, "values", values);
-    put_number(c, "mean", f.mean);
-    put_number(c, "sd", f.sd);
-    put_number(c, "error", f.error);
-    json_object_set_new(c, "text", json_string(hs_figure_text(f.mean, f.sd, text)));
+    app_put_number(c, "mean", f.mean);
+    app_put_number(c, "sd", f.sd);
+    app_put_number(c, "error", f.error);
+    json_object_set_new(c, "text", json_string(app_figure_text(f.mean, f.sd, text)));
     json_object_set_new(c, "paper", json_string(printed));
-    put_number(c, "paper_value", paper);
-    put_number(c, "paper_error", paper_error);
-    put_number(c, "sigmas", sigmas);
+    app_put_number(c, "paper_value", paper);
+    app_put_number(c, "paper_error", paper_error);
+    app_put_number(c, "sigmas", sigmas);
     json_object_set_new(c, "ratio_to", json_string(ratio_to));
-    json_object_set_new(c, "verdict", json_string(hs_verdict_name(verdict)));
+    json_object_set_new(c, "verdict", json_string(app_verdict_name(verdict)));
     json_object_set_new(c, "note", json_string(note_on(r, case_name, row_name)));
     return c;
 }
@@ -196,7 +197,7 @@ static json_t *pending(const job *j)
                      "pending", "error", "", "figures");
 }
 
-json_t *run_result(const run *r, bool finished)
+json_t *app_run_result(const run *r, bool finished)
 {
     const time_t now = time(NULL);
     json_t *result = json_object(), *jobs = json_array();
@@ -216,11 +217,11 @@ json_t *run_result(const run *r, bool finished)
     json_object_set_new(result, "seed", json_integer((json_int_t)r->jobs[0].set.seed));
     json_object_set_new(result, "threads", json_integer(r->threads));
     json_object_set_new(result, "workers", json_integer(r->workers));
-    json_object_set_new(result, "command", json_text(r->command));
+    json_object_set_new(result, "command", app_json_text(r->command));
     json_object_set_new(result, "host", host());
     json_object_set_new(result, "started", date(r->started));
     json_object_set_new(result, "finished", finished ? date(now) : json_null());
-    put_number(result, "seconds", r->seconds_before + difftime(now, r->started));
+    app_put_number(result, "seconds", r->seconds_before + difftime(now, r->started));
     json_object_set_new(result, "state", json_string(complete ? "complete" : "partial"));
     json_object_set_new(result, "jobs", jobs);
     json_object_set_new(result, "cells", cells(r));

@@ -5,19 +5,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <hastings/experiments/run_internal.h>
+#include "run_internal.h"
 #include <hastings/experiments/text_file.h>
-#include <hastings/mcmc/message_internal.h>
+#include <hastings/tensor/message.h>
 #include <hastings/tensor/threads.h>
 
 /* ---- Telling the watcher ---------------------------------------------------------------------- */
 
-bool run_tell(run *r, hs_event e)
+bool app_run_tell(run *r, app_event e)
 {
     e.workers = (size_t)r->workers;
     e.jobs = r->n;
     pthread_mutex_lock(&r->lock);
-    if (e.kind == HS_JOB_ENDS)
+    if (e.kind == APP_JOB_ENDS)
         e.job = r->done;
     if (r->options->watch && !r->options->watch(&e, r->options->context))
         r->stop = true;
@@ -26,15 +26,15 @@ bool run_tell(run *r, hs_event e)
     return go_on;
 }
 
-bool run_on_progress(const hs_progress *p, void *context)
+bool app_run_on_progress(const hs_progress *p, void *context)
 {
     const ticket *t = context;
-    return run_tell(t->run, (hs_event){ .kind = HS_JOB_PROGRESS,
-                                        .slot = t->slot,
-                                        .job = t->job,
-                                        .label = t->label,
-                                        .progress = p,
-                                        .estimate = (double)NAN });
+    return app_run_tell(t->run, (app_event){ .kind = APP_JOB_PROGRESS,
+                                             .slot = t->slot,
+                                             .job = t->job,
+                                             .label = t->label,
+                                             .progress = p,
+                                             .estimate = (double)NAN });
 }
 
 /* ---- Workers ---------------------------------------------------------------------------------- */
@@ -47,7 +47,7 @@ static void job_file(const run *r, const job *j, const char *ending, char path[J
 /* Whether a record is one of this job, and the job is done. */
 static bool is_done(const json_t *record, const job *j)
 {
-    const char *id = text_of(record, "id"), *state = text_of(record, "state");
+    const char *id = app_text_of(record, "id"), *state = app_text_of(record, "state");
     return id && state && !strcmp(id, j->id) && !strcmp(state, "done");
 }
 
@@ -57,7 +57,7 @@ static json_t *finished_before(const run *r, const job *j)
 {
     char path[JOB_PATH];
     job_file(r, j, ".json", path);
-    json_t *record = access(path, R_OK) == 0 ? hs_json_read(path, NULL) : NULL;
+    json_t *record = access(path, R_OK) == 0 ? app_json_read(path, NULL) : NULL;
     if (is_done(record, j))
         return record;
     json_decref(record);
@@ -86,7 +86,7 @@ static void remove_checkpoints(const run *r, const job *j)
 /* A line on how a job went. */
 static const char *outcome(const json_t *record, char text[256])
 {
-    const char *error = text_of(record, "error");
+    const char *error = app_text_of(record, "error");
     static const char *const shown[] = { "acceptance", "msjd", "ess_per_proposal", "coefficient" };
     static const char *const names[] = { "acceptance", "MSJD", "ESS/proposal", "A" };
     if (error && *error) {
@@ -111,24 +111,24 @@ static void finish_job(run *r, size_t i, size_t slot, json_t *record)
     hs_message m = { "" };
     if (is_done(record, j)) {
         job_file(r, j, ".json", path);
-        if (hs_json_save(path, record, &m) == HS_OK) {
+        if (app_json_save(path, record, &m) == HS_OK) {
             remove_checkpoints(r, j);
         } else {
             json_object_set_new(record, "state", json_string("failed"));
-            json_object_set_new(record, "error", json_text(m.text));
+            json_object_set_new(record, "error", app_json_text(m.text));
         }
     }
-    const char *state = text_of(record, "state");
+    const char *state = app_text_of(record, "state");
     pthread_mutex_lock(&r->lock);
     r->records[i] = record;
     r->done++;
     pthread_mutex_unlock(&r->lock);
-    run_tell(r, (hs_event){ .kind = HS_JOB_ENDS,
-                            .slot = slot,
-                            .label = j->label,
-                            .text = outcome(record, text),
-                            .failed = !state || !strcmp(state, "failed"),
-                            .estimate = (double)NAN });
+    app_run_tell(r, (app_event){ .kind = APP_JOB_ENDS,
+                                 .slot = slot,
+                                 .label = j->label,
+                                 .text = outcome(record, text),
+                                 .failed = !state || !strcmp(state, "failed"),
+                                 .estimate = (double)NAN });
 }
 
 typedef struct {
@@ -157,15 +157,15 @@ static void *work_on(void *context)
             return NULL;
         job *j = &r->jobs[i];
         ticket t = { r, i, self->slot, j->label };
-        j->progress = run_on_progress;
+        j->progress = app_run_on_progress;
         j->context = &t;
         j->threads = share > 0 ? share : 1;
-        run_tell(r, (hs_event){ .kind = HS_JOB_BEGINS,
-                                .slot = self->slot,
-                                .job = i,
-                                .label = j->label,
-                                .estimate = (double)NAN });
-        finish_job(r, i, self->slot, job_run(j));
+        app_run_tell(r, (app_event){ .kind = APP_JOB_BEGINS,
+                                     .slot = self->slot,
+                                     .job = i,
+                                     .label = j->label,
+                                     .estimate = (double)NAN });
+        finish_job(r, i, self->slot, app_job_run(j));
     }
 }
 
@@ -189,9 +189,9 @@ static void run_jobs(run *r)
 static hs_status save_result(const run *r, bool finished, hs_message *m)
 {
     char path[JOB_PATH];
-    json_t *result = run_result(r, finished);
+    json_t *result = app_run_result(r, finished);
     snprintf(path, sizeof path, "%.3800s/result.json", r->out);
-    const hs_status status = result ? hs_json_save(path, result, m) : HS_ENOMEM;
+    const hs_status status = result ? app_json_save(path, result, m) : HS_ENOMEM;
     json_decref(result);
     return status;
 }
@@ -209,7 +209,7 @@ static void run_free(run *r)
     for (size_t i = 0; i < r->n && r->records; i++)
         json_decref(r->records[i]);
     for (size_t i = 0; i < r->n_references; i++)
-        hs_points_free(&r->references[i].points);
+        app_points_free(&r->references[i].points);
     free(r->records);
     free(r->jobs);
     json_decref(r->experiment);
@@ -233,41 +233,43 @@ static void choose_workers(run *r)
     r->workers = r->workers < r->threads ? r->workers : r->threads;
 }
 
-hs_status hs_experiment_run(json_t *experiment, const hs_run_options *options, hs_message *message)
+hs_status app_experiment_run(json_t *experiment, const app_run_options *options,
+                             hs_message *message)
 {
     hs_message unwanted;
     hs_message *m = message ? message : &unwanted;
     run r = { .options = options, .out = options->out, .started = time(NULL), .folder = -1 };
     pthread_mutex_init(&r.lock, NULL);
     json_object_seed(1); /* before there are threads */
-    message_clear(m);
+    hs_message_clear(m);
     snprintf(r.command, sizeof r.command, "%s", options->command ? options->command : "");
-    hs_status status = !r.out            ? message_fail(m, HS_EINVAL, "there is no output folder")
-                       : options->resume ? run_take_over(&r, m)
-                       : experiment == NULL ? message_fail(m, HS_EINVAL, "there is no experiment")
-                                            : run_shape(&r, experiment, m);
+    hs_status status = !r.out ? hs_message_fail(m, HS_EINVAL, "there is no output folder")
+                       : options->resume ? app_run_take_over(&r, m)
+                       : experiment == NULL
+                           ? hs_message_fail(m, HS_EINVAL, "there is no experiment")
+                           : app_run_shape(&r, experiment, m);
     if (!status)
-        status = run_plan(&r, m);
+        status = app_run_plan(&r, m);
     if (!status)
-        status = run_check_targets(&r, m);
+        status = app_run_check_targets(&r, m);
     if (!status)
-        status = run_make_folder(&r, m);
+        status = app_run_make_folder(&r, m);
     if (!status) {
         load_finished(&r);
         choose_workers(&r);
         status = save_result(&r, false, m);
     }
     if (!status) {
-        run_tell(&r, (hs_event){ .kind = HS_RUN_BEGINS,
-                                 .job = r.done,
-                                 .label = text_of(r.experiment, "title"),
-                                 .estimate = run_estimate(&r) });
-        status = run_make_references(&r, m);
+        app_run_tell(&r, (app_event){ .kind = APP_RUN_BEGINS,
+                                      .job = r.done,
+                                      .label = app_text_of(r.experiment, "title"),
+                                      .estimate = app_run_estimate(&r) });
+        status = app_run_make_references(&r, m);
         if (!status && !r.stop)
             run_jobs(&r);
         const hs_status saved = save_result(&r, true, status ? NULL : m);
         status = status ? status : saved;
-        run_tell(&r, (hs_event){ .kind = HS_RUN_ENDS, .job = r.done, .estimate = 0 });
+        app_run_tell(&r, (app_event){ .kind = APP_RUN_ENDS, .job = r.done, .estimate = 0 });
     }
     run_free(&r);
     return status;

@@ -3,8 +3,8 @@
  * described in docs/formats.md.
  *
  *     hs_message message;
- *     json_t *cross = hs_experiment_load("cross", &message);
- *     if (!cross || hs_experiment_run(cross, &(hs_run_options){ .out = "out" }, &message))
+ *     json_t *cross = app_experiment_load("cross", &message);
+ *     if (!cross || app_experiment_run(cross, &(app_run_options){ .out = "out" }, &message))
  *         fprintf(stderr, "%s\n", message.text);
  *     json_decref(cross);
  */
@@ -19,11 +19,11 @@
 /** The experiment of that name, or of the file if `name` has a slash or ends in .json, checked: every
  *  key known, every target, proposal and objective readable as text. NULL, and a sentence that names
  *  the file and the place in it (or the nearest name), if it cannot be had. */
-json_t *hs_experiment_load(const char *name, hs_message *message);
+json_t *app_experiment_load(const char *name, hs_message *message);
 
 /** The name of the i-th experiment that came with the program, in alphabetical order, in name; false
  *  after the last. */
-bool hs_experiment_name(size_t i, char name[64]);
+bool app_experiment_name(size_t i, char name[64]);
 
 typedef struct {
     const char *out; /**< folder; made if it is not there, refused if it has something in it */
@@ -40,14 +40,14 @@ typedef struct {
     int threads;         /**< 0: all */
     bool stan_csv;       /**< write chains as CmdStan CSV too */
     const char *command; /**< for result.json; NULL: "" */
-    hs_watch watch;      /**< NULL: nobody watches */
+    app_watch watch;     /**< NULL: nobody watches */
     void *context;
-} hs_run_options;
+} app_run_options;
 
 /** Runs it. HS_OK also if it was stopped by `watch` or if jobs failed: result.json says "partial" then.
  *  HS_EINVAL for options that make no sense, HS_EIO for files. With `resume`, experiment is ignored and
  *  may be NULL. */
-hs_status hs_experiment_run(json_t *experiment, const hs_run_options *options,
-                            hs_message *message) HS_MUST_CHECK;
+hs_status app_experiment_run(json_t *experiment, const app_run_options *options,
+                             hs_message *message) HS_MUST_CHECK;
 
 #endif

@@ -8,21 +8,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <hastings/experiments/run_internal.h>
-#include <hastings/mcmc/message_internal.h>
+#include "run_internal.h"
+#include <hastings/tensor/message.h>
 
 static hs_status make_folder(const char *path, hs_message *m)
 {
     char part[JOB_PATH];
     const size_t n = strlen(path);
     if (n == 0 || n >= 3800)
-        return message_fail(m, HS_EINVAL, "the name of the output folder is empty or too long");
+        return hs_message_fail(m, HS_EINVAL, "the name of the output folder is empty or too long");
     for (size_t i = 1; i <= n; i++)
         if (path[i] == '/' || path[i] == 0) {
             memcpy(part, path, i);
             part[i] = 0;
             if (mkdir(part, 0777) && errno != EEXIST)
-                return message_fail(m, HS_EIO, "%s: it cannot be made: %s", part, strerror(errno));
+                return hs_message_fail(m, HS_EIO, "%s: it cannot be made: %s", part,
+                                       strerror(errno));
         }
     return HS_OK;
 }
@@ -32,12 +33,12 @@ static hs_status check_empty(const char *path, hs_message *m)
     DIR *d = opendir(path);
     int entries = 0;
     if (!d)
-        return message_fail(m, HS_EIO, "%s: it cannot be opened: %s", path, strerror(errno));
+        return hs_message_fail(m, HS_EIO, "%s: it cannot be opened: %s", path, strerror(errno));
     while (readdir(d))
         entries++;
     closedir(d);
     if (entries > 2)
-        return message_fail(
+        return hs_message_fail(
             m, HS_EINVAL,
             "%s: there is something in this folder already; choose another with --out, or go "
             "on with an interrupted run with --resume %s",
@@ -66,11 +67,11 @@ static hs_status lock_folder(run *r, hs_message *m)
 {
     r->folder = open(r->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (r->folder >= 0 && flock(r->folder, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-        return message_fail(m, HS_EINVAL, "%s: another run is at work in this folder", r->out);
+        return hs_message_fail(m, HS_EINVAL, "%s: another run is at work in this folder", r->out);
     return HS_OK;
 }
 
-hs_status run_make_folder(run *r, hs_message *m)
+hs_status app_run_make_folder(run *r, hs_message *m)
 {
     static const char *const parts[] = { "chains", "proposals", "figures", "work" };
     char path[JOB_PATH];

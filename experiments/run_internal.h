@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#include <hastings/experiments/job_internal.h>
+#include "job_internal.h"
 
 enum { MOST_REFERENCES = 32 };
 
@@ -14,11 +14,11 @@ typedef struct {
     const job *first; /* of those with this target: the chain's file and settings are its */
     size_t dim;
     bool needed; /* the target cannot be drawn from */
-    hs_points points;
+    app_points points;
 } reference;
 
 typedef struct {
-    const hs_run_options *options;
+    const app_run_options *options;
     const char *out;
     json_t *experiment; /* as it is run: filtered, with the user's data */
     json_t *settings;   /* of the command line */
@@ -42,21 +42,21 @@ typedef struct {
 } run;
 
 /* The text of a key; NULL if there is none. */
-const char *text_of(const json_t *object, const char *key);
+const char *app_text_of(const json_t *object, const char *key);
 
 /* What is to be run: the experiment as the options have it, or that of the run which goes on. */
-hs_status run_shape(run *r, const json_t *given, hs_message *m);
-hs_status run_take_over(run *r, hs_message *m);
+hs_status app_run_shape(run *r, const json_t *given, hs_message *m);
+hs_status app_run_take_over(run *r, hs_message *m);
 
 /* The jobs of it, without records. */
-hs_status run_plan(run *r, hs_message *m);
+hs_status app_run_plan(run *r, hs_message *m);
 
 /* Makes the folder and those in it, and locks it: HS_EIO if that cannot be, HS_EINVAL if there is something in it, or
  * another run is at work there. */
-hs_status run_make_folder(run *r, hs_message *m);
+hs_status app_run_make_folder(run *r, hs_message *m);
 
 /* Tells the watcher; false if the run is to stop. */
-bool run_tell(run *r, hs_event e);
+bool app_run_tell(run *r, app_event e);
 
 /* Whom the progress of a job is reported for. */
 typedef struct {
@@ -64,18 +64,18 @@ typedef struct {
     size_t job, slot;
     const char *label;
 } ticket;
-bool run_on_progress(const hs_progress *p, void *ticket);
+bool app_run_on_progress(const hs_progress *p, void *ticket);
 
 /* Every target can be made: files are there and sound. Before anything is written. */
-hs_status run_check_targets(run *r, hs_message *m);
+hs_status app_run_check_targets(run *r, hs_message *m);
 
 /* Long chains that stand for targets which cannot be drawn from, for the jobs that need them. */
-hs_status run_make_references(run *r, hs_message *m);
+hs_status app_run_make_references(run *r, hs_message *m);
 
 /* Seconds that the jobs which are left will take, by trying a few steps of each kind; NaN if not known. */
-double run_estimate(const run *r);
+double app_run_estimate(const run *r);
 
 /* The whole result.json; the caller owns it. */
-json_t *run_result(const run *r, bool finished);
+json_t *app_run_result(const run *r, bool finished);
 
 #endif

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <hastings/experiments/run_internal.h>
-#include <hastings/mcmc/message_internal.h>
+#include "run_internal.h"
+#include <hastings/tensor/message.h>
 
-const char *text_of(const json_t *object, const char *key)
+const char *app_text_of(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
 }
@@ -50,7 +50,7 @@ static bool job_settings(const run *r, const json_t *kase, const json_t *row, se
         json_object_update(all, json_object_get(r->experiment, "quick"));
     json_object_update(all, r->settings);
     json_object_del(all, "cases");
-    const bool ok = settings_read(all, s, "settings", m);
+    const bool ok = app_settings_read(all, s, "settings", m);
     json_decref(all);
     return ok;
 }
@@ -58,24 +58,24 @@ static bool job_settings(const run *r, const json_t *kase, const json_t *row, se
 /* The row's for this case, the row's for all, or the case's. */
 static const char *proposal_of(const json_t *row, const json_t *kase)
 {
-    const char *own = text_of(json_object_get(row, "proposals"), text_of(kase, "name"));
-    own = own ? own : text_of(row, "proposal");
-    return own ? own : text_of(kase, "proposal");
+    const char *own = app_text_of(json_object_get(row, "proposals"), app_text_of(kase, "name"));
+    own = own ? own : app_text_of(row, "proposal");
+    return own ? own : app_text_of(kase, "proposal");
 }
 
 static hs_status add_jobs(run *r, const json_t *kase, const json_t *row, size_t replication,
                           hs_message *m)
 {
     job j = { .experiment = r->experiment, .kase = kase, .row = row, .out = r->out };
-    const char *case_name = text_of(kase, "name"), *row_name = text_of(row, "name");
+    const char *case_name = app_text_of(kase, "name"), *row_name = app_text_of(row, "name");
     if (!job_settings(r, kase, row, &j.set, m))
         return HS_EINVAL;
     if (replication > j.set.replications || !row_is_of_case(row, case_name))
         return HS_OK;
-    j.target = text_of(kase, "target");
+    j.target = app_text_of(kase, "target");
     j.proposal = proposal_of(row, kase);
-    j.objective = text_of(row, "objective");
-    j.sampler = text_of(row, "sampler");
+    j.objective = app_text_of(row, "objective");
+    j.sampler = app_text_of(row, "sampler");
     j.replication = replication;
     j.seed = j.set.seed + 1000 * (replication - 1);
     j.stan_csv = r->stan_csv;
@@ -96,14 +96,14 @@ static hs_status add_jobs(run *r, const json_t *kase, const json_t *row, size_t 
             snprintf(j.id + strlen(j.id), sizeof j.id - strlen(j.id), "_%zu", r->n);
     job *more = realloc(r->jobs, (r->n + 1) * sizeof *more);
     if (!more)
-        return message_fail(m, HS_ENOMEM, "no memory for %zu jobs", r->n + 1);
+        return hs_message_fail(m, HS_ENOMEM, "no memory for %zu jobs", r->n + 1);
     r->jobs = more;
     r->jobs[r->n++] = j;
     return HS_OK;
 }
 
 /* First replications come first, so that there is something of everything early. */
-hs_status run_plan(run *r, hs_message *m)
+hs_status app_run_plan(run *r, hs_message *m)
 {
     const json_t *cases = json_object_get(r->experiment, "cases");
     const json_t *rows = json_object_get(r->experiment, "rows");
@@ -119,8 +119,8 @@ hs_status run_plan(run *r, hs_message *m)
             }
     }
     if (r->n == 0)
-        return message_fail(m, HS_EINVAL, "nothing is left to run of experiment \"%s\"",
-                            text_of(r->experiment, "name"));
+        return hs_message_fail(m, HS_EINVAL, "nothing is left to run of experiment \"%s\"",
+                               app_text_of(r->experiment, "name"));
     r->records = calloc(r->n, sizeof(json_t *));
-    return r->records ? HS_OK : message_fail(m, HS_ENOMEM, "no memory for %zu records", r->n);
+    return r->records ? HS_OK : hs_message_fail(m, HS_ENOMEM, "no memory for %zu records", r->n);
 }

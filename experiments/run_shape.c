@@ -8,9 +8,9 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include <hastings/experiments/run_internal.h>
+#include "run_internal.h"
 #include <hastings/experiments/text_file.h>
-#include <hastings/mcmc/message_internal.h>
+#include <hastings/tensor/message.h>
 #include <hastings/objectives/objectives.h>
 
 /* The cases, and whether each is kept: those of a list "a,b" of names and patterns such as "*d=100". Every
@@ -20,7 +20,7 @@ static hs_status choose_cases(const json_t *cases, const char *list, bool *keep,
     const size_t n = json_array_size(cases);
     bool whole = false; /* the list is a name, which may have commas */
     for (size_t i = 0; i < n; i++) {
-        keep[i] = !strcmp(list, text_of(json_array_get(cases, i), "name"));
+        keep[i] = !strcmp(list, app_text_of(json_array_get(cases, i), "name"));
         whole |= keep[i];
     }
     for (const char *at = whole ? NULL : list; at;
@@ -29,7 +29,7 @@ static hs_status choose_cases(const json_t *cases, const char *list, bool *keep,
         bool found = false;
         snprintf(pattern, sizeof pattern, "%.*s", (int)strcspn(at, ","), at);
         for (size_t i = 0; i < n; i++) {
-            const char *name = text_of(json_array_get(cases, i), "name");
+            const char *name = app_text_of(json_array_get(cases, i), "name");
             const bool is_it = !strcmp(pattern, name) || !fnmatch(pattern, name, 0);
             keep[i] |= is_it;
             found |= is_it;
@@ -37,8 +37,8 @@ static hs_status choose_cases(const json_t *cases, const char *list, bool *keep,
                      name);
         }
         if (!found)
-            return message_fail(m, HS_EINVAL, "no case is called \"%s\"; there are: %s", pattern,
-                                names);
+            return hs_message_fail(m, HS_EINVAL, "no case is called \"%s\"; there are: %s", pattern,
+                                   names);
     }
     return HS_OK;
 }
@@ -48,8 +48,9 @@ static hs_status keep_cases(json_t *experiment, const char *list, hs_message *m)
     const json_t *cases = json_object_get(experiment, "cases");
     bool *keep = calloc(json_array_size(cases), sizeof *keep);
     json_t *kept = json_array();
-    hs_status status = keep && kept ? choose_cases(cases, list, keep, m)
-                                    : message_fail(m, HS_ENOMEM, "no memory for the list of cases");
+    hs_status status = keep && kept
+                           ? choose_cases(cases, list, keep, m)
+                           : hs_message_fail(m, HS_ENOMEM, "no memory for the list of cases");
     for (size_t i = 0; i < json_array_size(cases) && !status; i++)
         if (keep[i])
             json_array_append(kept, json_array_get(cases, i));
@@ -86,8 +87,8 @@ static bool same_objective(const char *a, const hs_objective *b)
 /* A row of that name: "gsm-60" is "GSM-60", whatever its other numbers are. */
 static bool is_called(const json_t *row, const char *text)
 {
-    const char *name = text_of(row, "name");
-    return text_of(row, "objective") && strcasecmp(name, text) == 0;
+    const char *name = app_text_of(row, "name");
+    return app_text_of(row, "objective") && strcasecmp(name, text) == 0;
 }
 
 /* Objectives are separated by commas, and may have some inside: "gsm:0.6,1,0.02,msjd" is two. A part that
@@ -109,13 +110,13 @@ static void keep_rows(const json_t *rows, json_t *kept, const char *text, const 
         by_name |= is_called(json_array_get(rows, i), text);
     for (size_t i = 0; i < json_array_size(rows); i++) {
         json_t *row = json_array_get(rows, i);
-        if (by_name ? !is_called(row, text) : !same_objective(text_of(row, "objective"), o))
+        if (by_name ? !is_called(row, text) : !same_objective(app_text_of(row, "objective"), o))
             continue;
         found = true;
-        if (find_named(kept, text_of(row, "name")) != row)
+        if (app_find_named(kept, app_text_of(row, "name")) != row)
             json_array_append(kept, row);
     }
-    if (!found && !find_named(kept, text))
+    if (!found && !app_find_named(kept, text))
         json_array_append_new(kept, json_pack("{ssss}", "name", text, "objective", text));
 }
 
@@ -130,13 +131,13 @@ static hs_status keep_objectives(json_t *experiment, const char *list, hs_messag
         hs_objective o;
         snprintf(text, sizeof text, "%.*s", (int)n, at);
         if (hs_objective_parse(text, &o, error, sizeof error))
-            status = message_fail(m, HS_EINVAL, "%s", error);
+            status = hs_message_fail(m, HS_EINVAL, "%s", error);
         else
             keep_rows(rows, kept, text, &o);
         at += n + (at[n] == ',');
     }
     for (size_t i = 0; i < json_array_size(rows); i++) /* what they are compared with */
-        if (text_of(json_array_get(rows, i), "sampler"))
+        if (app_text_of(json_array_get(rows, i), "sampler"))
             json_array_append(kept, json_array_get(rows, i));
     if (!status)
         json_object_set(experiment, "rows", kept);
@@ -151,13 +152,13 @@ static hs_status use_data(json_t *experiment, const char *data, const char *labe
     bool used = false;
     char file[2048];
     if (access(data, R_OK))
-        return message_fail(m, HS_EIO, "%s: %s", data, strerror(errno));
+        return hs_message_fail(m, HS_EIO, "%s: %s", data, strerror(errno));
     if (strchr(data, ','))
-        return message_fail(m, HS_EINVAL, "%s: the path of a data set must have no comma", data);
+        return hs_message_fail(m, HS_EINVAL, "%s: the path of a data set must have no comma", data);
     snprintf(file, sizeof file, "%s%s", strchr(data, '/') ? "" : "./", data);
     for (size_t i = 0; i < json_array_size(cases); i++) {
         json_t *kase = json_array_get(cases, i);
-        const char *target = text_of(kase, "target");
+        const char *target = app_text_of(kase, "target");
         if (strncmp(target, "logistic", 8) != 0)
             continue;
         char text[4096] = "logistic", *copy = strdup(target), *save = NULL;
@@ -169,27 +170,27 @@ static hs_status use_data(json_t *experiment, const char *data, const char *labe
                  label ? ",label=" : "", label ? label : "");
         free(copy);
         if (json_object_set_new(kase, "target", json_string(text)))
-            return message_fail(m, HS_EINVAL,
-                                "--data, --label: names must be UTF-8, for results to say them");
+            return hs_message_fail(m, HS_EINVAL,
+                                   "--data, --label: names must be UTF-8, for results to say them");
         used = true;
     }
-    return used
-               ? HS_OK
-               : message_fail(m, HS_EINVAL, "experiment \"%s\" has no target that takes a data set",
-                              text_of(experiment, "name"));
+    return used ? HS_OK
+                : hs_message_fail(m, HS_EINVAL,
+                                  "experiment \"%s\" has no target that takes a data set",
+                                  app_text_of(experiment, "name"));
 }
 
-hs_status run_shape(run *r, const json_t *given, hs_message *m)
+hs_status app_run_shape(run *r, const json_t *given, hs_message *m)
 {
-    const hs_run_options *o = r->options;
+    const app_run_options *o = r->options;
     settings unwanted;
     r->experiment = json_deep_copy(given);
     r->settings = o->settings ? json_deep_copy(o->settings) : json_object();
     r->quick = o->quick;
     r->stan_csv = o->stan_csv;
     if (!r->experiment || !r->settings)
-        return message_fail(m, HS_ENOMEM, "no memory for the experiment");
-    if (!settings_read(r->settings, &unwanted, "settings", m))
+        return hs_message_fail(m, HS_ENOMEM, "no memory for the experiment");
+    if (!app_settings_read(r->settings, &unwanted, "settings", m))
         return HS_EINVAL;
     const json_t *few = json_object_get(json_object_get(given, "quick"), "cases");
     hs_status status = HS_OK;
@@ -202,41 +203,41 @@ hs_status run_shape(run *r, const json_t *given, hs_message *m)
     if (!status && o->data)
         status = use_data(r->experiment, o->data, o->label, m);
     else if (!status && o->label)
-        status = message_fail(m, HS_EINVAL, "--label is of a data set: give --data too");
+        status = hs_message_fail(m, HS_EINVAL, "--label is of a data set: give --data too");
     return status;
 }
 
 /* Takes over what an interrupted run was. */
-hs_status run_take_over(run *r, hs_message *m)
+hs_status app_run_take_over(run *r, hs_message *m)
 {
     char path[JOB_PATH];
     snprintf(path, sizeof path, "%.3800s/result.json", r->out);
-    json_t *old = hs_json_read(path, m);
+    json_t *old = app_json_read(path, m);
     if (!old)
         return HS_EIO;
-    const char *format = text_of(old, "format"), *version = text_of(old, "hastings");
+    const char *format = app_text_of(old, "format"), *version = app_text_of(old, "hastings");
     hs_status status = HS_OK;
     if (!format || strcmp(format, "hastings-result") ||
         json_integer_value(json_object_get(old, "version")) != 1)
-        status = message_fail(m, HS_EFORMAT, "%s: this is not the result of a run", path);
+        status = hs_message_fail(m, HS_EFORMAT, "%s: this is not the result of a run", path);
     else if (!version || strcmp(version, HS_VERSION))
-        status =
-            message_fail(m, HS_EFORMAT,
-                         "%s: the run was begun by version %s of hastings, and this is %s, which "
-                         "may give other numbers: it cannot be resumed",
-                         path, version ? version : "(none)", HS_VERSION);
+        status = hs_message_fail(
+            m, HS_EFORMAT,
+            "%s: the run was begun by version %s of hastings, and this is %s, which "
+            "may give other numbers: it cannot be resumed",
+            path, version ? version : "(none)", HS_VERSION);
     else {
         r->experiment = json_deep_copy(json_object_get(old, "experiment"));
         r->settings = json_deep_copy(json_object_get(old, "settings"));
         r->quick = json_is_true(json_object_get(old, "quick"));
         r->stan_csv = json_is_true(json_object_get(old, "stan_csv"));
         r->seconds_before = json_number_value(json_object_get(old, "seconds"));
-        if (text_of(old, "command"))
-            snprintf(r->command, sizeof r->command, "%s", text_of(old, "command"));
+        if (app_text_of(old, "command"))
+            snprintf(r->command, sizeof r->command, "%s", app_text_of(old, "command"));
         r->before = json_incref(json_object_get(old, "jobs"));
         if (!json_is_object(r->experiment) || !json_is_object(r->settings))
-            status = message_fail(m, HS_EFORMAT, "%s: it does not say what was run", path);
-        else if (!experiment_check(r->experiment, path, false, m))
+            status = hs_message_fail(m, HS_EFORMAT, "%s: it does not say what was run", path);
+        else if (!app_experiment_check(r->experiment, path, false, m))
             status = HS_EFORMAT;
     }
     json_decref(old);

@@ -4,29 +4,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <hastings/experiments/experiment_internal.h>
+#include "experiment_internal.h"
 #include <hastings/experiments/spec.h>
-#include <hastings/mcmc/message_internal.h>
+#include <hastings/tensor/message.h>
 #include <hastings/mcmc/restart.h>
 
-const char *const figure_columns[] = { "acceptance",
-                                       "msjd",
-                                       "ess_per_proposal",
-                                       "ess_median",
-                                       "ess_max",
-                                       "loss",
-                                       "gradients_per_second",
-                                       "samples_per_second",
-                                       "step",
-                                       "coefficient",
-                                       NULL };
+const char *const app_figure_columns[] = { "acceptance",
+                                           "msjd",
+                                           "ess_per_proposal",
+                                           "ess_median",
+                                           "ess_max",
+                                           "loss",
+                                           "gradients_per_second",
+                                           "samples_per_second",
+                                           "step",
+                                           "coefficient",
+                                           NULL };
 
-bool is_fit_text(const char *text)
+bool app_is_fit_text(const char *text)
 {
     return !strcmp(text, "walk") || !strcmp(text, "mala") || !strcmp(text, "both");
 }
 
-bool is_sampler(const char *text)
+bool app_is_sampler(const char *text)
 {
     if (!strcmp(text, "iid") || !strcmp(text, "hmc") || !strcmp(text, "fit") ||
         !strcmp(text, "curve:msjd"))
@@ -69,7 +69,7 @@ static const char *setting_name(size_t i, void *unused)
 
 static bool refuse(hs_message *m, const char *where, const char *name, const char *expected)
 {
-    message_fail(m, HS_EINVAL, "%s: %s must be %s", where, name, expected);
+    hs_message_fail(m, HS_EINVAL, "%s: %s must be %s", where, name, expected);
     return false;
 }
 
@@ -115,13 +115,13 @@ static bool read_other(const char *name, const json_t *value, settings *s, const
         return (json_is_integer(value) && json_integer_value(value) > 0) ||
                refuse(m, where, name, "a whole number of at least 1");
     }
-    const char *near = hs_nearest(name, setting_name, NULL);
-    message_fail(m, HS_EINVAL, "%s: there is no setting \"%s\"%s%s%s", where, name,
-                 near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+    const char *near = app_nearest(name, setting_name, NULL);
+    hs_message_fail(m, HS_EINVAL, "%s: there is no setting \"%s\"%s%s%s", where, name,
+                    near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
     return false;
 }
 
-bool settings_read(const json_t *json, settings *s, const char *where, hs_message *m)
+bool app_settings_read(const json_t *json, settings *s, const char *where, hs_message *m)
 {
     *s = (settings){ .rate = 3e-4, .reference_acceptance = 0.65, .float32 = true, .seed = 1 };
     for (size_t i = 0; i < COUNTS; i++)

@@ -5,18 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <hastings/experiments/spec_internal.h>
+#include "spec_internal.h"
 #include <hastings/tensor/memory.h>
 
 static const char *kind_name(size_t i, void *list)
 {
-    const hs_spec_entry *entry = (*(spec_list **)list)(i);
+    const app_spec_entry *entry = (*(spec_list **)list)(i);
     return entry ? entry->kind : NULL;
 }
 
 static const char *option_name(size_t i, void *entry)
 {
-    return i < HS_SPEC_OPTIONS ? ((const hs_spec_entry *)entry)->options[i].name : NULL;
+    return i < APP_SPEC_OPTIONS ? ((const app_spec_entry *)entry)->options[i].name : NULL;
 }
 
 static bool is_count(const char *text)
@@ -40,30 +40,30 @@ static bool is_flag(const char *text)
     return !strcmp(text, "yes") || !strcmp(text, "no");
 }
 
-static bool check_value(const spec *p, const hs_spec_option *o, const char *value)
+static bool check_value(const spec *p, const app_spec_option *o, const char *value)
 {
     static const struct {
         bool (*good)(const char *);
         const char *expected;
     } rule[] = {
-        [HS_SPEC_COUNT] = { is_count, "a whole number" },
-        [HS_SPEC_SIZE] = { is_size, "a whole number of at least 1" },
-        [HS_SPEC_NUMBER] = { is_number, "a number" },
-        [HS_SPEC_FLAG] = { is_flag, "yes or no" },
+        [APP_SPEC_COUNT] = { is_count, "a whole number" },
+        [APP_SPEC_SIZE] = { is_size, "a whole number of at least 1" },
+        [APP_SPEC_NUMBER] = { is_number, "a number" },
+        [APP_SPEC_FLAG] = { is_flag, "yes or no" },
     };
     /* The library takes 0 for "the default", which is not what somebody means who says it. */
-    const bool unmeant = o->type == HS_SPEC_NUMBER && is_number(value) && !strtod(value, NULL) &&
+    const bool unmeant = o->type == APP_SPEC_NUMBER && is_number(value) && !strtod(value, NULL) &&
                          strtod(o->standard, NULL);
     if (unmeant) {
         hs_session_fail(p->session, HS_EINVAL, "%s \"%s\": %s=%s, but it cannot be 0", p->what,
                         p->entry->kind, o->name, value);
         return false;
     }
-    if (o->type == HS_SPEC_TEXT ? *value : rule[o->type].good(value))
+    if (o->type == APP_SPEC_TEXT ? *value : rule[o->type].good(value))
         return true;
     hs_session_fail(p->session, HS_EINVAL, "%s \"%s\": %s=%s, but %s was expected", p->what,
                     p->entry->kind, o->name, value,
-                    o->type == HS_SPEC_TEXT ? "some text" : rule[o->type].expected);
+                    o->type == APP_SPEC_TEXT ? "some text" : rule[o->type].expected);
     return false;
 }
 
@@ -73,13 +73,13 @@ static bool take_option(spec *p, char *item)
     const char *value = equals ? equals + 1 : "yes";
     if (equals)
         *equals = 0;
-    for (size_t i = 0; i < HS_SPEC_OPTIONS && p->entry->options[i].name; i++)
+    for (size_t i = 0; i < APP_SPEC_OPTIONS && p->entry->options[i].name; i++)
         if (!strcmp(p->entry->options[i].name, item)) {
             p->value[i] = value;
             return check_value(p, &p->entry->options[i], value);
         }
-    hs_spec_entry entry = *p->entry;
-    const char *near = hs_nearest(item, option_name, &entry);
+    app_spec_entry entry = *p->entry;
+    const char *near = app_nearest(item, option_name, &entry);
     hs_session_fail(p->session, HS_EINVAL,
                     "%s \"%s\" has no option \"%s\"%s%s%s; hastings list shows all", p->what,
                     p->entry->kind, item, near ? "; did you mean \"" : "", near ? near : "",
@@ -87,7 +87,7 @@ static bool take_option(spec *p, char *item)
     return false;
 }
 
-bool spec_open(spec *p, hs_session *s, const char *what, spec_list *list, const char *text)
+bool app_spec_open(spec *p, hs_session *s, const char *what, spec_list *list, const char *text)
 {
     *p = (spec){ .session = s, .what = what };
     if (hs_session_status(s))
@@ -106,7 +106,7 @@ bool spec_open(spec *p, hs_session *s, const char *what, spec_list *list, const 
         if (!strcmp(list(i)->kind, rest))
             p->entry = list(i);
     if (!p->entry) {
-        const char *near = hs_nearest(rest, kind_name, &list);
+        const char *near = app_nearest(rest, kind_name, &list);
         hs_session_fail(s, HS_EINVAL, "there is no %s \"%s\"%s%s%s; hastings list shows all", what,
                         rest, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
         return false;
@@ -122,15 +122,15 @@ bool spec_open(spec *p, hs_session *s, const char *what, spec_list *list, const 
     return true;
 }
 
-void spec_close(spec *p)
+void app_spec_close(spec *p)
 {
     hs_free(p->text);
     p->text = NULL;
 }
 
-const char *spec_text(const spec *p, const char *option)
+const char *app_spec_text(const spec *p, const char *option)
 {
-    for (size_t i = 0; i < HS_SPEC_OPTIONS && p->entry->options[i].name; i++)
+    for (size_t i = 0; i < APP_SPEC_OPTIONS && p->entry->options[i].name; i++)
         if (!strcmp(p->entry->options[i].name, option))
             return p->value[i] ? p->value[i] : p->entry->options[i].standard;
     hs_session_fail(p->session, HS_EINVAL, "%s \"%s\" has no option \"%s\" in its table", p->what,
@@ -138,27 +138,27 @@ const char *spec_text(const spec *p, const char *option)
     return NULL;
 }
 
-double spec_number(const spec *p, const char *option)
+double app_spec_number(const spec *p, const char *option)
 {
-    const char *text = spec_text(p, option);
+    const char *text = app_spec_text(p, option);
     return text ? strtod(text, NULL) : 0;
 }
 
-size_t spec_count(const spec *p, const char *option)
+size_t app_spec_count(const spec *p, const char *option)
 {
-    const char *text = spec_text(p, option);
+    const char *text = app_spec_text(p, option);
     return text ? (size_t)strtoull(text, NULL, 10) : 0;
 }
 
-bool spec_flag(const spec *p, const char *option)
+bool app_spec_flag(const spec *p, const char *option)
 {
-    const char *text = spec_text(p, option);
+    const char *text = app_spec_text(p, option);
     return text && !strcmp(text, "yes");
 }
 
-int spec_word(const spec *p, const char *option, const char *const *words)
+int app_spec_word(const spec *p, const char *option, const char *const *words)
 {
-    const char *text = spec_text(p, option);
+    const char *text = app_spec_text(p, option);
     char known[256] = "";
     for (int i = 0; words[i]; i++) {
         if (text && !strcmp(words[i], text))
@@ -198,8 +198,8 @@ static size_t distance(const char *a, const char *b)
     return row[m];
 }
 
-const char *hs_nearest(const char *name, const char *(*list)(size_t i, void *context),
-                       void *context)
+const char *app_nearest(const char *name, const char *(*list)(size_t i, void *context),
+                        void *context)
 {
     const char *best = NULL;
     size_t least = 1 + strlen(name) / 3; /* more changes than that are another word */

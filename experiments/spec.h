@@ -1,9 +1,9 @@
 /**
  * Targets and proposals from text: a kind, and options after commas.
  *
- *     hs_target *t = hs_spec_target(s, "gaussian,dim=100,sd=2");
- *     hs_target *l = hs_spec_target(s, "logistic,data=german,augment=21");
- *     hs_proposal *p = hs_spec_proposal(s, t, "multi-scheme,couplings=8,width=16,depth=4", 0);
+ *     hs_target *t = app_spec_target(s, "gaussian,dim=100,sd=2");
+ *     hs_target *l = app_spec_target(s, "logistic,data=german,augment=21");
+ *     hs_proposal *p = app_spec_proposal(s, t, "multi-scheme,couplings=8,width=16,depth=4", 0);
  *
  * The kinds and their options are tables, which `hastings list` prints and messages quote; adding a
  * kind is adding a row. Wrong text makes the session fail with a sentence that names what is wrong and
@@ -12,45 +12,51 @@
 #ifndef HASTINGS_EXPERIMENTS_SPEC_H
 #define HASTINGS_EXPERIMENTS_SPEC_H
 
-#include <hastings/mcmc/proposals.h>
-#include <hastings/mcmc/targets.h>
+#include <hastings/mcmc/proposals/proposals.h>
+#include <hastings/mcmc/targets/targets.h>
 
-hs_target *hs_spec_target(hs_session *s, const char *text);
+hs_target *app_spec_target(hs_session *s, const char *text);
 
 /** `replica` leads to other initial numbers. The dimension is the target's. Options that are said to
  *  be of the target's scale (mean, sd) are taken from `points` [n][original dim], draws of the target,
  *  if they are given (NULL: standard normal). */
-hs_proposal *hs_spec_proposal(hs_session *s, const hs_target *target, const char *text,
-                              uint64_t replica, const double *points, size_t n);
+hs_proposal *app_spec_proposal(hs_session *s, const hs_target *target, const char *text,
+                               uint64_t replica, const double *points, size_t n);
 
 /** A size is a count that cannot be 0. */
-typedef enum { HS_SPEC_COUNT, HS_SPEC_SIZE, HS_SPEC_NUMBER, HS_SPEC_FLAG, HS_SPEC_TEXT } hs_spec_type;
+typedef enum {
+    APP_SPEC_COUNT,
+    APP_SPEC_SIZE,
+    APP_SPEC_NUMBER,
+    APP_SPEC_FLAG,
+    APP_SPEC_TEXT
+} app_spec_type;
 
 typedef struct {
     const char *name;
-    hs_spec_type type;
+    app_spec_type type;
     const char *standard; /**< the default, as text */
     const char *doc;      /**< one line */
-} hs_spec_option;
+} app_spec_option;
 
-enum { HS_SPEC_OPTIONS = 12 };
+enum { APP_SPEC_OPTIONS = 12 };
 
 typedef struct {
     const char *kind;
     const char *doc;
-    hs_spec_option options[HS_SPEC_OPTIONS]; /**< up to the first without a name */
-} hs_spec_entry;
+    app_spec_option options[APP_SPEC_OPTIONS]; /**< up to the first without a name */
+} app_spec_entry;
 
 /** The i-th kind; NULL after the last. */
-const hs_spec_entry *hs_spec_targets(size_t i);
-const hs_spec_entry *hs_spec_proposals(size_t i);
+const app_spec_entry *app_spec_targets(size_t i);
+const app_spec_entry *app_spec_proposals(size_t i);
 
 /** The entry of `list` that is nearest to `name` in spelling; NULL if none is near. For messages. */
-const char *hs_nearest(const char *name, const char *(*list)(size_t i, void *context),
-                       void *context);
+const char *app_nearest(const char *name, const char *(*list)(size_t i, void *context),
+                        void *context);
 
 /** Finds a file that came with the program ("data", "german.csv"), in order: $HASTINGS_HOME/FOLDER,
  *  ../share/hastings/FOLDER beside the program, the source tree. True, and the path, if it is there. */
-bool hs_find_file(const char *folder, const char *name, char path[4096]);
+bool app_find_file(const char *folder, const char *name, char path[4096]);
 
 #endif

@@ -7,24 +7,25 @@
 typedef struct {
     hs_session *session;
     const char *what; /* "target" or "proposal", for messages */
-    const hs_spec_entry *entry;
-    char *text;                         /* a copy that the values point into */
-    const char *value[HS_SPEC_OPTIONS]; /* NULL: not given */
+    const app_spec_entry *entry;
+    char *text;                          /* a copy that the values point into */
+    const char *value[APP_SPEC_OPTIONS]; /* NULL: not given */
 } spec;
 
-typedef const hs_spec_entry *spec_list(size_t i);
+typedef const app_spec_entry *spec_list(size_t i);
 
 /* Takes the text apart; false after failing the session. Close it in any case. */
-bool spec_open(spec *p, hs_session *s, const char *what, spec_list *list, const char *text);
-void spec_close(spec *p);
+bool app_spec_open(spec *p, hs_session *s, const char *what, spec_list *list, const char *text);
+void app_spec_close(spec *p);
 
 /* The values of options, which must be ones of the entry; the table's default if not given. */
-const char *spec_text(const spec *p, const char *option); /* NULL: neither given nor a default */
-double spec_number(const spec *p, const char *option);
-size_t spec_count(const spec *p, const char *option);
-bool spec_flag(const spec *p, const char *option);
+const char *app_spec_text(const spec *p,
+                          const char *option); /* NULL: neither given nor a default */
+double app_spec_number(const spec *p, const char *option);
+size_t app_spec_count(const spec *p, const char *option);
+bool app_spec_flag(const spec *p, const char *option);
 
 /* The place of a text option's value in a list of words that ends with NULL; -1 after failing. */
-int spec_word(const spec *p, const char *option, const char *const *words);
+int app_spec_word(const spec *p, const char *option, const char *const *words);
 
 #endif

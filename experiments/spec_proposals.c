@@ -1,9 +1,9 @@
 #include <math.h>
 #include <string.h>
 
-#include <hastings/experiments/clusters_internal.h>
+#include "clusters_internal.h"
 #include <hastings/experiments/points.h>
-#include <hastings/experiments/spec_internal.h>
+#include "spec_internal.h"
 #include <hastings/flows/coupling.h>
 #include <hastings/flows/elementary.h>
 #include <hastings/tensor/memory.h>
@@ -12,36 +12,36 @@
 typedef struct {
     const hs_target *target;
     uint64_t replica;
-    const hs_points *points; /* draws of the target, or none */
-    double *mean, *sd;       /* [dim] of them, auxiliary coordinates included; NULL: 0 and 1 */
+    const app_points *points; /* draws of the target, or none */
+    double *mean, *sd;        /* [dim] of them, auxiliary coordinates included; NULL: 0 and 1 */
 } setting;
 
 #define STEP                                                                                       \
     {                                                                                              \
-        "step", HS_SPEC_NUMBER, "0", "to start with; 0: near the optimum on a standard normal"     \
+        "step", APP_SPEC_NUMBER, "0", "to start with; 0: near the optimum on a standard normal"    \
     }
 #define WALK_OPTIONS                                                                               \
-    STEP, { "log_step", HS_SPEC_FLAG, "no", "train the logarithm of the step" },                   \
-        { "diagonal", HS_SPEC_FLAG, "no", "a step for each coordinate" },                          \
+    STEP, { "log_step", APP_SPEC_FLAG, "no", "train the logarithm of the step" },                  \
+        { "diagonal", APP_SPEC_FLAG, "no", "a step for each coordinate" },                         \
     {                                                                                              \
-        "scaled", HS_SPEC_FLAG, "no", "steps in units of the target's standard deviations"         \
+        "scaled", APP_SPEC_FLAG, "no", "steps in units of the target's standard deviations"        \
     }
 #define WIDTH                                                                                      \
     {                                                                                              \
-        "width", HS_SPEC_SIZE, "16", "of hidden layers"                                           \
+        "width", APP_SPEC_SIZE, "16", "of hidden layers"                                           \
     }
 #define DEPTH                                                                                      \
     {                                                                                              \
-        "depth", HS_SPEC_SIZE, "4", "hidden layers"                                               \
+        "depth", APP_SPEC_SIZE, "4", "hidden layers"                                               \
     }
 
 static hs_walk_options walk_options(const spec *p, const setting *at)
 {
     return (hs_walk_options){ .dim = hs_target_dim(at->target),
-                              .step = spec_number(p, "step"),
-                              .log_step = spec_flag(p, "log_step"),
-                              .diagonal = spec_flag(p, "diagonal"),
-                              .scale = spec_flag(p, "scaled") ? at->sd : NULL };
+                              .step = app_spec_number(p, "step"),
+                              .log_step = app_spec_flag(p, "log_step"),
+                              .diagonal = app_spec_flag(p, "diagonal"),
+                              .scale = app_spec_flag(p, "scaled") ? at->sd : NULL };
 }
 
 static hs_proposal *random_walk(const spec *p, const setting *at)
@@ -59,9 +59,9 @@ static hs_proposal *mala(const spec *p, const setting *at)
 static hs_proposal *hmc(const spec *p, const setting *at)
 {
     return hs_hmc(p->session, at->target,
-                  &(hs_hmc_options){ .leapfrogs = spec_count(p, "leapfrogs"),
-                                     .step = spec_number(p, "step"),
-                                     .scale = spec_flag(p, "scaled") ? at->sd : NULL });
+                  &(hs_hmc_options){ .leapfrogs = app_spec_count(p, "leapfrogs"),
+                                     .step = app_spec_number(p, "step"),
+                                     .scale = app_spec_flag(p, "scaled") ? at->sd : NULL });
 }
 
 /* The scheme to begin as: of several, joined by "+", tries take turns. */
@@ -69,7 +69,7 @@ static int start_scheme(const spec *p, uint64_t replica)
 {
     static const char *const words[] = { "networks", "resampling", "random-walk",
                                          "mala",     "latent",     NULL };
-    const char *all = spec_text(p, "start"), *word = all;
+    const char *all = app_spec_text(p, "start"), *word = all;
     size_t n = 1;
     for (const char *c = all; *c; c++)
         n += *c == '+';
@@ -79,7 +79,7 @@ static int start_scheme(const spec *p, uint64_t replica)
     for (int i = 0; words[i]; i++)
         if (strlen(words[i]) == length && !strncmp(words[i], word, length))
             return i;
-    return spec_word(p, "start", words); /* fails, saying what there is */
+    return app_spec_word(p, "start", words); /* fails, saying what there is */
 }
 
 static hs_proposal *multi_scheme(const spec *p, const setting *at)
@@ -87,26 +87,26 @@ static hs_proposal *multi_scheme(const spec *p, const setting *at)
     const int scheme = start_scheme(p, at->replica);
     if (scheme < 0)
         return NULL;
-    return hs_multi_scheme(
-        p->session, &(hs_multi_scheme_options){ .dim = hs_target_dim(at->target),
-                                                .couplings = spec_count(p, "couplings"),
-                                                .coupling_width = spec_count(p, "coupling_width"),
-                                                .coupling_depth = spec_count(p, "coupling_depth"),
-                                                .width = spec_count(p, "width"),
-                                                .depth = spec_count(p, "depth"),
-                                                .start = (hs_scheme)scheme,
-                                                .mean = at->mean,
-                                                .sd = at->sd,
-                                                .step = spec_number(p, "step"),
-                                                .noise = spec_number(p, "noise"),
-                                                .replica = at->replica });
+    return hs_multi_scheme(p->session, &(hs_multi_scheme_options){
+                                           .dim = hs_target_dim(at->target),
+                                           .couplings = app_spec_count(p, "couplings"),
+                                           .coupling_width = app_spec_count(p, "coupling_width"),
+                                           .coupling_depth = app_spec_count(p, "coupling_depth"),
+                                           .width = app_spec_count(p, "width"),
+                                           .depth = app_spec_count(p, "depth"),
+                                           .start = (hs_scheme)scheme,
+                                           .mean = at->mean,
+                                           .sd = at->sd,
+                                           .step = app_spec_number(p, "step"),
+                                           .noise = app_spec_number(p, "noise"),
+                                           .replica = at->replica });
 }
 
 static hs_proposal *position_mixture(const spec *p, const setting *at)
 {
-    const size_t dim = hs_target_dim(at->target), components = spec_count(p, "components");
-    double sd = spec_number(p, "sd"), *means = NULL;
-    if (spec_flag(p, "clustered")) {
+    const size_t dim = hs_target_dim(at->target), components = app_spec_count(p, "components");
+    double sd = app_spec_number(p, "sd"), *means = NULL;
+    if (app_spec_flag(p, "clustered")) {
         if (!at->points || at->points->dim != dim || dim > CLUSTER_DIM) {
             hs_session_fail(
                 p->session, HS_EINVAL,
@@ -124,17 +124,17 @@ static hs_proposal *position_mixture(const spec *p, const setting *at)
         means = hs_session_alloc(p->session, components * dim * sizeof *means);
         if (!means)
             return NULL;
-        sd = find_clusters(at->points, components, means);
+        sd = app_find_clusters(at->points, components, means);
     }
-    return hs_position_mixture(p->session,
-                               &(hs_position_mixture_options){ .dim = dim,
-                                                               .components = components,
-                                                               .width = spec_count(p, "width"),
-                                                               .depth = spec_count(p, "depth"),
-                                                               .means = means,
-                                                               .sd = sd,
-                                                               .diagonal = spec_flag(p, "diagonal"),
-                                                               .replica = at->replica });
+    return hs_position_mixture(
+        p->session, &(hs_position_mixture_options){ .dim = dim,
+                                                    .components = components,
+                                                    .width = app_spec_count(p, "width"),
+                                                    .depth = app_spec_count(p, "depth"),
+                                                    .means = means,
+                                                    .sd = sd,
+                                                    .diagonal = app_spec_flag(p, "diagonal"),
+                                                    .replica = at->replica });
 }
 
 static hs_proposal *resampling_flow(const spec *p, const setting *at)
@@ -145,53 +145,54 @@ static hs_proposal *resampling_flow(const spec *p, const setting *at)
     hs_flow *flow =
         hs_flow_nice_new(ps, &(hs_nice_options){ .name = "flow",
                                                  .dim = hs_target_dim(at->target),
-                                                 .couplings = spec_count(p, "couplings"),
-                                                 .width = spec_count(p, "width"),
-                                                 .depth = spec_count(p, "depth") });
+                                                 .couplings = app_spec_count(p, "couplings"),
+                                                 .width = app_spec_count(p, "width"),
+                                                 .depth = app_spec_count(p, "depth") });
     return hs_independent_flow(p->session, flow, ps);
 }
 
 static const struct {
-    hs_spec_entry entry;
+    app_spec_entry entry;
     hs_proposal *(*make)(const spec *p, const setting *at);
 } kinds[] = {
     { { "random-walk", "y = x + step n", { WALK_OPTIONS } }, random_walk },
     { { "mala", "y = x + step score(x) + sqrt(2 step) n", { WALK_OPTIONS } }, mala },
     { { "hmc",
         "Hamiltonian Monte Carlo, not trained but tuned",
-        { { "leapfrogs", HS_SPEC_SIZE, "5", "steps of the integrator" },
+        { { "leapfrogs", APP_SPEC_SIZE, "5", "steps of the integrator" },
           STEP,
-          { "scaled", HS_SPEC_FLAG, "no", "mass matrix from the target's standard deviations" } } },
+          { "scaled", APP_SPEC_FLAG, "no",
+            "mass matrix from the target's standard deviations" } } },
       hmc },
     { { "multi-scheme",
         "networks and a flow that can become many schemes: the paper's Eq. 4",
-        { { "couplings", HS_SPEC_COUNT, "4", "of the flow; 0: none" },
-          { "coupling_width", HS_SPEC_COUNT, "0", "0: width" },
-          { "coupling_depth", HS_SPEC_COUNT, "0", "0: depth" },
+        { { "couplings", APP_SPEC_COUNT, "4", "of the flow; 0: none" },
+          { "coupling_width", APP_SPEC_COUNT, "0", "0: width" },
+          { "coupling_depth", APP_SPEC_COUNT, "0", "0: depth" },
           WIDTH,
           DEPTH,
-          { "start", HS_SPEC_TEXT, "networks",
+          { "start", APP_SPEC_TEXT, "networks",
             "scheme to begin as: networks, resampling, random-walk, mala, latent; of several, "
             "joined by +, restarts take turns" },
-          { "step", HS_SPEC_NUMBER, "0", "of that scheme; 0: 2.38 / sqrt(dim)" },
-          { "noise", HS_SPEC_NUMBER, "0", "around that scheme; 0: 0.01" } } },
+          { "step", APP_SPEC_NUMBER, "0", "of that scheme; 0: 2.38 / sqrt(dim)" },
+          { "noise", APP_SPEC_NUMBER, "0", "around that scheme; 0: 0.01" } } },
       multi_scheme },
     { { "position-mixture",
         "Gaussians with weights that depend on where the chain is",
-        { { "components", HS_SPEC_SIZE, "4", "" },
+        { { "components", APP_SPEC_SIZE, "4", "" },
           WIDTH,
           DEPTH,
-          { "sd", HS_SPEC_NUMBER, "1", "of components, to start with" },
-          { "clustered", HS_SPEC_FLAG, "no", "start where draws of the target cluster" },
-          { "diagonal", HS_SPEC_FLAG, "no", "no correlations inside of components" } } },
+          { "sd", APP_SPEC_NUMBER, "1", "of components, to start with" },
+          { "clustered", APP_SPEC_FLAG, "no", "start where draws of the target cluster" },
+          { "diagonal", APP_SPEC_FLAG, "no", "no correlations inside of components" } } },
       position_mixture },
     { { "resampling-flow",
         "independent draws from a flow",
-        { { "couplings", HS_SPEC_SIZE, "6", "of the flow" }, WIDTH, DEPTH } },
+        { { "couplings", APP_SPEC_SIZE, "6", "of the flow" }, WIDTH, DEPTH } },
       resampling_flow },
 };
 
-const hs_spec_entry *hs_spec_proposals(size_t i)
+const app_spec_entry *app_spec_proposals(size_t i)
 {
     return i < sizeof kinds / sizeof *kinds ? &kinds[i].entry : NULL;
 }
@@ -213,12 +214,12 @@ static bool scales(setting *at, hs_session *s)
         return false;
     for (size_t j = original; j < dim; j++)
         at->sd[j] = 1;
-    hs_points_moments(at->points, at->mean, at->sd);
+    app_points_moments(at->points, at->mean, at->sd);
     return true;
 }
 
-hs_proposal *hs_spec_proposal(hs_session *s, const hs_target *target, const char *text,
-                              uint64_t replica, const double *points, size_t n)
+hs_proposal *app_spec_proposal(hs_session *s, const hs_target *target, const char *text,
+                               uint64_t replica, const double *points, size_t n)
 {
     if (!target)
         return NULL;
@@ -229,12 +230,12 @@ hs_proposal *hs_spec_proposal(hs_session *s, const hs_target *target, const char
         const double *given;
         double *x;
     } u = { points };
-    const hs_points all = { points ? n : 0, hs_target_original_dim(target), u.x };
+    const app_points all = { points ? n : 0, hs_target_original_dim(target), u.x };
     setting at = { .target = target, .replica = replica, .points = points && n ? &all : NULL };
-    if (spec_open(&p, s, "proposal", hs_spec_proposals, text) && scales(&at, s))
+    if (app_spec_open(&p, s, "proposal", app_spec_proposals, text) && scales(&at, s))
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
             if (p.entry == &kinds[i].entry)
                 made = kinds[i].make(&p, &at);
-    spec_close(&p);
+    app_spec_close(&p);
     return made;
 }

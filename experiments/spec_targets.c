@@ -1,76 +1,76 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <hastings/experiments/spec_internal.h>
+#include "spec_internal.h"
 
 #define DIM                                                                                        \
     {                                                                                              \
-        "dim", HS_SPEC_COUNT, "2", "number of coordinates"                                         \
+        "dim", APP_SPEC_COUNT, "2", "number of coordinates"                                        \
     }
 #define SCALE                                                                                      \
     {                                                                                              \
-        "scale", HS_SPEC_NUMBER, "1", "of every coordinate"                                        \
+        "scale", APP_SPEC_NUMBER, "1", "of every coordinate"                                       \
     }
 #define AUGMENT                                                                                    \
     {                                                                                              \
-        "augment", HS_SPEC_COUNT, "0", "auxiliary standard normals to append"                      \
+        "augment", APP_SPEC_COUNT, "0", "auxiliary standard normals to append"                     \
     }
 #define PRIOR                                                                                      \
     {                                                                                              \
-        "prior_sd", HS_SPEC_NUMBER, "10", "standard deviation of each weight's prior"              \
+        "prior_sd", APP_SPEC_NUMBER, "10", "standard deviation of each weight's prior"             \
     }
 
 static hs_target *gaussian(const spec *p)
 {
-    return hs_target_gaussian(p->session, spec_count(p, "dim"),
-                              &(hs_gaussian_options){ .sd = spec_number(p, "sd") });
+    return hs_target_gaussian(p->session, app_spec_count(p, "dim"),
+                              &(hs_gaussian_options){ .sd = app_spec_number(p, "sd") });
 }
 
 static hs_target *laplace(const spec *p)
 {
-    return hs_target_laplace(p->session, spec_count(p, "dim"),
-                             &(hs_scale_options){ .scale = spec_number(p, "scale") });
+    return hs_target_laplace(p->session, app_spec_count(p, "dim"),
+                             &(hs_scale_options){ .scale = app_spec_number(p, "scale") });
 }
 
 static hs_target *cauchy(const spec *p)
 {
-    return hs_target_cauchy(p->session, spec_count(p, "dim"),
-                            &(hs_scale_options){ .scale = spec_number(p, "scale") });
+    return hs_target_cauchy(p->session, app_spec_count(p, "dim"),
+                            &(hs_scale_options){ .scale = app_spec_number(p, "scale") });
 }
 
 static hs_target *student(const spec *p)
 {
-    return hs_target_student(p->session, spec_count(p, "dim"), spec_number(p, "dof"),
-                             &(hs_scale_options){ .scale = spec_number(p, "scale") });
+    return hs_target_student(p->session, app_spec_count(p, "dim"), app_spec_number(p, "dof"),
+                             &(hs_scale_options){ .scale = app_spec_number(p, "scale") });
 }
 
 static hs_target *uniform(const spec *p)
 {
-    const size_t dim = spec_count(p, "dim");
+    const size_t dim = app_spec_count(p, "dim");
     return hs_target_uniform(
         p->session, dim,
-        &(hs_uniform_options){ .log_odds = spec_number(p, "log_odds"),
-                               .tail_pull = spec_flag(p, "pulled") ? (double)dim : 1 });
+        &(hs_uniform_options){ .log_odds = app_spec_number(p, "log_odds"),
+                               .tail_pull = app_spec_flag(p, "pulled") ? (double)dim : 1 });
 }
 
 static hs_target *cross(const spec *p)
 {
     return hs_target_cross(p->session,
-                           &(hs_cross_options){ .radius = spec_number(p, "radius"),
-                                                .variance = spec_number(p, "variance") });
+                           &(hs_cross_options){ .radius = app_spec_number(p, "radius"),
+                                                .variance = app_spec_number(p, "variance") });
 }
 
 static hs_target *banana(const spec *p)
 {
-    return hs_target_banana(p->session, spec_count(p, "dim"),
-                            &(hs_banana_options){ .sd = spec_number(p, "sd"),
-                                                  .curvature = spec_number(p, "curvature") });
+    return hs_target_banana(p->session, app_spec_count(p, "dim"),
+                            &(hs_banana_options){ .sd = app_spec_number(p, "sd"),
+                                                  .curvature = app_spec_number(p, "curvature") });
 }
 
 static hs_target *funnel(const spec *p)
 {
-    return hs_target_funnel(p->session, spec_count(p, "dim"),
-                            &(hs_funnel_options){ .sd = spec_number(p, "sd") });
+    return hs_target_funnel(p->session, app_spec_count(p, "dim"),
+                            &(hs_funnel_options){ .sd = app_spec_number(p, "sd") });
 }
 
 /* The posterior of a data set, which is copied. */
@@ -84,14 +84,14 @@ static hs_target *posterior(const spec *p, hs_status status, hs_dataset *data,
         return NULL;
     }
     hs_target *t = hs_target_logistic(
-        p->session, data, &(hs_logistic_options){ .prior_sd = spec_number(p, "prior_sd") });
+        p->session, data, &(hs_logistic_options){ .prior_sd = app_spec_number(p, "prior_sd") });
     hs_dataset_free(data);
     return t;
 }
 
 static hs_target *logistic(const spec *p)
 {
-    const char *name = spec_text(p, "data");
+    const char *name = app_spec_text(p, "data");
     char file[512], path[4096];
     if (!name) {
         hs_session_fail(p->session, HS_EINVAL,
@@ -101,10 +101,10 @@ static hs_target *logistic(const spec *p)
     const bool is_path =
         strchr(name, '/') || (strlen(name) > 4 && !strcmp(name + strlen(name) - 4, ".csv"));
     snprintf(file, sizeof file, "%s.csv", name);
-    if (!is_path && !hs_find_file("data", file, path)) {
+    if (!is_path && !app_find_file("data", file, path)) {
         /* Some sets may not be shipped: a script beside the others fetches or takes them. */
         snprintf(file, sizeof file, "get-%s", name);
-        const bool has_script = hs_find_file("data", file, path);
+        const bool has_script = app_find_file("data", file, path);
         hs_session_fail(
             p->session, HS_EIO,
             "there is no data set \"%s\" in the program's data folder; %s%s%sgive the path "
@@ -117,7 +117,7 @@ static hs_target *logistic(const spec *p)
     hs_message message = { "" };
     const hs_status status =
         hs_dataset_load_csv(&data, is_path ? name : path,
-                            &(hs_dataset_options){ .label = spec_text(p, "label") }, &message);
+                            &(hs_dataset_options){ .label = app_spec_text(p, "label") }, &message);
     return posterior(p, status, data, &message);
 }
 
@@ -127,10 +127,10 @@ static hs_target *mnist(const spec *p)
                                         "train-labels-idx1-ubyte.gz" };
     char path[2][4096];
     for (int i = 0; i < 2; i++) {
-        const char *folder = spec_text(p, "folder");
+        const char *folder = app_spec_text(p, "folder");
         if (folder)
             snprintf(path[i], sizeof path[i], "%s/%s", folder, name[i]);
-        else if (!hs_find_file("data/mnist", name[i], path[i])) {
+        else if (!app_find_file("data/mnist", name[i], path[i])) {
             hs_session_fail(
                 p->session, HS_EIO,
                 "there is no data/mnist/%s; data/get-mnist fetches it, and mnist,folder=FOLDER "
@@ -142,84 +142,84 @@ static hs_target *mnist(const spec *p)
     hs_dataset *data = NULL;
     hs_message message = { "" };
     const hs_status status =
-        hs_dataset_load_idx(&data, path[0], path[1], (int)spec_count(p, "zero"),
-                            (int)spec_count(p, "one"), NULL, &message);
+        hs_dataset_load_idx(&data, path[0], path[1], (int)app_spec_count(p, "zero"),
+                            (int)app_spec_count(p, "one"), NULL, &message);
     return posterior(p, status, data, &message);
 }
 
 static const struct {
-    hs_spec_entry entry;
+    app_spec_entry entry;
     hs_target *(*make)(const spec *p);
 } kinds[] = {
     { { "gaussian",
         "independent normals",
-        { DIM, { "sd", HS_SPEC_NUMBER, "1", "standard deviation" }, AUGMENT } },
+        { DIM, { "sd", APP_SPEC_NUMBER, "1", "standard deviation" }, AUGMENT } },
       gaussian },
     { { "laplace", "independent, density exp(-|x| / scale)", { DIM, SCALE, AUGMENT } }, laplace },
     { { "cauchy", "independent Cauchy", { DIM, SCALE, AUGMENT } }, cauchy },
     { { "student",
         "independent Student's t",
-        { DIM, { "dof", HS_SPEC_NUMBER, "3", "degrees of freedom" }, SCALE, AUGMENT } },
+        { DIM, { "dof", APP_SPEC_NUMBER, "3", "degrees of freedom" }, SCALE, AUGMENT } },
       student },
     { { "uniform",
         "the unit cube, with a vanishing share of a normal",
         { DIM,
-          { "log_odds", HS_SPEC_NUMBER, "100", "of the cube against the normal" },
-          { "pulled", HS_SPEC_FLAG, "no",
+          { "log_odds", APP_SPEC_NUMBER, "100", "of the cube against the normal" },
+          { "pulled", APP_SPEC_FLAG, "no",
             "gradient outside of the cube times dim: fits published figures" },
           AUGMENT } },
       uniform },
     { { "cross",
         "four Gaussians in the plane, in a cross",
-        { { "radius", HS_SPEC_NUMBER, "4", "of their centres" },
-          { "variance", HS_SPEC_NUMBER, "0.5", "of each coordinate within one" },
+        { { "radius", APP_SPEC_NUMBER, "4", "of their centres" },
+          { "variance", APP_SPEC_NUMBER, "0.5", "of each coordinate within one" },
           AUGMENT } },
       cross },
     { { "banana",
         "a bent Gaussian",
         { DIM,
-          { "sd", HS_SPEC_NUMBER, "10", "of the first coordinate" },
-          { "curvature", HS_SPEC_NUMBER, "0.03", "" },
+          { "sd", APP_SPEC_NUMBER, "10", "of the first coordinate" },
+          { "curvature", APP_SPEC_NUMBER, "0.03", "" },
           AUGMENT } },
       banana },
     { { "funnel",
         "Neal's funnel",
-        { DIM, { "sd", HS_SPEC_NUMBER, "3", "of the first coordinate" }, AUGMENT } },
+        { DIM, { "sd", APP_SPEC_NUMBER, "3", "of the first coordinate" }, AUGMENT } },
       funnel },
     { { "logistic",
         "posterior of a Bayesian logistic regression",
-        { { "data", HS_SPEC_TEXT, NULL, "a data set that came with the program, or FILE.csv" },
-          { "label", HS_SPEC_TEXT, NULL, "name of the column of labels; default: the last" },
+        { { "data", APP_SPEC_TEXT, NULL, "a data set that came with the program, or FILE.csv" },
+          { "label", APP_SPEC_TEXT, NULL, "name of the column of labels; default: the last" },
           PRIOR,
           AUGMENT } },
       logistic },
     { { "mnist",
         "posterior of the logistic regression of two digits of MNIST",
-        { { "folder", HS_SPEC_TEXT, NULL, "where the files are; default: data/mnist" },
-          { "zero", HS_SPEC_COUNT, "5", "the digit that is class 0" },
-          { "one", HS_SPEC_COUNT, "6", "the digit that is class 1" },
+        { { "folder", APP_SPEC_TEXT, NULL, "where the files are; default: data/mnist" },
+          { "zero", APP_SPEC_COUNT, "5", "the digit that is class 0" },
+          { "one", APP_SPEC_COUNT, "6", "the digit that is class 1" },
           PRIOR,
           AUGMENT } },
       mnist },
 };
 
-const hs_spec_entry *hs_spec_targets(size_t i)
+const app_spec_entry *app_spec_targets(size_t i)
 {
     return i < sizeof kinds / sizeof *kinds ? &kinds[i].entry : NULL;
 }
 
-hs_target *hs_spec_target(hs_session *s, const char *text)
+hs_target *app_spec_target(hs_session *s, const char *text)
 {
     spec p;
     hs_target *t = NULL;
-    if (spec_open(&p, s, "target", hs_spec_targets, text)) {
+    if (app_spec_open(&p, s, "target", app_spec_targets, text)) {
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
             if (p.entry == &kinds[i].entry)
                 t = kinds[i].make(&p);
-        const size_t more = spec_count(&p, "augment");
+        const size_t more = app_spec_count(&p, "augment");
         if (t && more)
             t = hs_target_augment(s, t, more);
     }
-    spec_close(&p);
+    app_spec_close(&p);
     return t;
 }

@@ -49,7 +49,7 @@ static bool write_all(int fd, const char *text, size_t length)
     return fsync(fd) == 0;
 }
 
-hs_status hs_text_save(const char *path, const void *text, size_t length, hs_message *message)
+hs_status app_text_save(const char *path, const void *text, size_t length, hs_message *message)
 {
     fail(message, HS_OK, "%s", "");
     struct stat found;
@@ -79,19 +79,19 @@ hs_status hs_text_save(const char *path, const void *text, size_t length, hs_mes
     return status;
 }
 
-hs_status hs_json_save(const char *path, const json_t *json, hs_message *message)
+hs_status app_json_save(const char *path, const json_t *json, hs_message *message)
 {
     char *text = json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY);
     if (!text)
         return fail(message, HS_ENOMEM, "%s: out of memory for its text", path);
     const size_t length = strlen(text);
     text[length] = '\n'; /* in place of the terminator, which a file does not need */
-    const hs_status status = hs_text_save(path, text, length + 1, message);
+    const hs_status status = app_text_save(path, text, length + 1, message);
     free(text);
     return status;
 }
 
-json_t *hs_json_read(const char *path, hs_message *message)
+json_t *app_json_read(const char *path, hs_message *message)
 {
     fail(message, HS_OK, "%s", "");
     FILE *file = fopen(path, "rb");

@@ -84,7 +84,7 @@ hs_flow *hs_flow_compose_new(hs_params *ps, const char *name, hs_flow *const *fl
                            "%zu: they must be equal",
                            name, flows[0]->name, flows[0]->dim, flows[i]->name, flows[i]->dim);
     }
-    hs_flow *flow = flow_make(ps, &compose_kind, name, n ? flows[0]->dim : 0, all);
+    hs_flow *flow = hs__flow_make(ps, &compose_kind, name, n ? flows[0]->dim : 0, all);
     if (flow)
         flow->preserves_volume = preserves_volume;
     return flow;
@@ -92,9 +92,9 @@ hs_flow *hs_flow_compose_new(hs_params *ps, const char *name, hs_flow *const *fl
 
 hs_flow *hs_flow_identity_new(hs_params *ps, size_t dim)
 {
-    flow_check_dim(ps, "identity", dim);
+    hs__flow_check_dim(ps, "identity", dim);
     composition *none = hs_alloc_zero(1, sizeof *none);
-    hs_flow *flow = flow_make(ps, &compose_kind, "identity", dim, none);
+    hs_flow *flow = hs__flow_make(ps, &compose_kind, "identity", dim, none);
     if (flow)
         flow->preserves_volume = true;
     return flow;
@@ -124,7 +124,7 @@ hs_flow *hs_flow_inverse_new(hs_params *ps, hs_flow *flow)
     strncat(name, hs_flow_name(flow), sizeof name - strlen(name) - 1);
     const size_t dim = hs_flow_dim(flow);
     const bool preserves_volume = flow && flow->preserves_volume;
-    hs_flow *inverse = flow_make(ps, &kind, name, dim, flow);
+    hs_flow *inverse = hs__flow_make(ps, &kind, name, dim, flow);
     if (inverse)
         inverse->preserves_volume = preserves_volume;
     return inverse;

@@ -137,7 +137,7 @@ static void stack_release(void *self)
 
 static void check(hs_params *ps, const char *name, const hs_coupling_options *options, size_t n)
 {
-    flow_check_dim(ps, name, options->dim);
+    hs__flow_check_dim(ps, name, options->dim);
     if (!(options->bound >= 0))
         hs_params_fail(ps, HS_EINVAL, "flow \"%s\" has bound %g: it must be positive", name,
                        options->bound);
@@ -186,7 +186,7 @@ static hs_flow *stack_new(hs_params *ps, const char *name, const hs_coupling_opt
     stack *s = n <= most ? hs_alloc_zero(1, sizeof *s + n * sizeof *s->each) : NULL;
     if (!s) {
         release_networks(options->networks, n);
-        return flow_make(ps, &kind, name, options->dim, NULL);
+        return hs__flow_make(ps, &kind, name, options->dim, NULL);
     }
     s->length[0] = options->dim / 2;
     s->length[1] = options->dim - s->length[0];
@@ -200,7 +200,7 @@ static hs_flow *stack_new(hs_params *ps, const char *name, const hs_coupling_opt
         if (hs_params_status(ps) == HS_OK)
             add_network(ps, name, s, i, options);
     }
-    hs_flow *flow = flow_make(ps, &kind, name, options->dim, s);
+    hs_flow *flow = hs__flow_make(ps, &kind, name, options->dim, s);
     if (flow) {
         s->name = flow->name;
         flow->preserves_volume = !affine;
@@ -212,7 +212,7 @@ static hs_flow *coupling_new(hs_params *ps, const char *stem, const hs_coupling_
                              bool affine)
 {
     char buffer[FLOW_NAME_BUFFER];
-    const char *name = flow_name(ps, options->name, stem, buffer);
+    const char *name = hs__flow_name(ps, options->name, stem, buffer);
     hs_flow *flow = stack_new(ps, name, options, affine);
     if (!options->scale)
         return flow;

@@ -57,13 +57,13 @@ typedef hs_coupling_options hs_affine_options;
  * Additive couplings (NICE, Dinh et al. 2015): b = b + f_i(a) or a = a + f_i(b), log |det| 0. The
  * parameters of f_i are name.i.0.weight, name.i.0.bias, name.i.1.weight ...
  */
-hs_flow *hs_flow_nice_new(hs_params *ps, const hs_nice_options *options);
+HS_API hs_flow *hs_flow_nice_new(hs_params *ps, const hs_nice_options *options);
 
 /**
  * Affine couplings (RealNVP, Dinh et al. 2017): b = exp(s) b + t, log |det| the sum of all s. The
  * network's result has twice the length of the half that is moved: first r, with
  * s = bound tanh(r / bound), then t.
  */
-hs_flow *hs_flow_affine_new(hs_params *ps, const hs_affine_options *options);
+HS_API hs_flow *hs_flow_affine_new(hs_params *ps, const hs_affine_options *options);
 
 #endif

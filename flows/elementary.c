@@ -51,8 +51,8 @@ hs_flow *hs_flow_scaling_new(hs_params *ps, const hs_scaling_options *options)
 {
     static const flow_kind kind = { { scaling_forward, scaling_inverse }, hs_free };
     char buffer[FLOW_NAME_BUFFER];
-    const char *name = flow_name(ps, options->name, "scaling", buffer);
-    flow_check_dim(ps, name, options->dim);
+    const char *name = hs__flow_name(ps, options->name, "scaling", buffer);
+    hs__flow_check_dim(ps, name, options->dim);
     scaling *s = hs_alloc_zero(1, sizeof *s);
     if (s) {
         s->log_scale = add_vector(ps, name, "log_scale", options->dim, options->log_scale_init);
@@ -60,7 +60,7 @@ hs_flow *hs_flow_scaling_new(hs_params *ps, const hs_scaling_options *options)
         if (options->shift)
             s->shift = add_vector(ps, name, "shift", options->dim, options->shift_init);
     }
-    return flow_make(ps, &kind, name, options->dim, s);
+    return hs__flow_make(ps, &kind, name, options->dim, s);
 }
 
 /* ---- Permutation -------------------------------------------------------------------------- */
@@ -88,7 +88,7 @@ static hs_var permutation_inverse(void *self, hs_var x, hs_var *log_det, const c
  * failed, NULL if there is no memory. */
 static permutation *permutation_room(hs_params *ps, const char *name, size_t dim)
 {
-    flow_check_dim(ps, name, dim);
+    hs__flow_check_dim(ps, name, dim);
     const size_t length = hs_params_status(ps) == HS_OK ? dim : 0;
     permutation *p = hs_alloc_zero(1, sizeof *p + 2 * length * sizeof(size_t));
     if (p)
@@ -118,7 +118,7 @@ static hs_flow *permutation_finish(hs_params *ps, const char *name, size_t dim, 
         }
         p->place[length + from] = i;
     }
-    hs_flow *flow = flow_make(ps, &kind, name, dim, p);
+    hs_flow *flow = hs__flow_make(ps, &kind, name, dim, p);
     if (flow)
         flow->preserves_volume = true;
     return flow;

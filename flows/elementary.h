@@ -23,13 +23,13 @@ typedef struct {
 } hs_scaling_options;
 
 /** A scaling, whose parameters are name.log_scale and name.shift. */
-hs_flow *hs_flow_scaling_new(hs_params *ps, const hs_scaling_options *options);
+HS_API hs_flow *hs_flow_scaling_new(hs_params *ps, const hs_scaling_options *options);
 
 /** x[i] = z[order[i]], where `order` (copied) has each of 0 .. dim-1 once. A NULL order reverses.
  */
-hs_flow *hs_flow_permutation_new(hs_params *ps, size_t dim, const size_t *order);
+HS_API hs_flow *hs_flow_permutation_new(hs_params *ps, size_t dim, const size_t *order);
 
 /** A permutation drawn from all, each as likely as the others: equal seeds give equal ones. */
-hs_flow *hs_flow_shuffle_new(hs_params *ps, size_t dim, uint64_t seed);
+HS_API hs_flow *hs_flow_shuffle_new(hs_params *ps, size_t dim, uint64_t seed);
 
 #endif

@@ -10,7 +10,8 @@
 
 /* ---- Making ------------------------------------------------------------------------------- */
 
-hs_flow *flow_make(hs_params *ps, const flow_kind *kind, const char *name, size_t dim, void *self)
+hs_flow *hs__flow_make(hs_params *ps, const flow_kind *kind, const char *name, size_t dim,
+                       void *self)
 {
     hs_flow *flow = ps && self ? hs_alloc_zero(1, sizeof *flow) : NULL;
     if (!flow) {
@@ -27,7 +28,7 @@ hs_flow *flow_make(hs_params *ps, const flow_kind *kind, const char *name, size_
     return flow;
 }
 
-void flow_check_dim(hs_params *ps, const char *name, size_t dim)
+void hs__flow_check_dim(hs_params *ps, const char *name, size_t dim)
 {
     const hs_shape shape = hs_dims(dim);
     if (!hs_shape_valid(&shape))
@@ -46,8 +47,8 @@ static bool name_taken(hs_params *ps, const char *name)
     return false;
 }
 
-const char *flow_name(hs_params *ps, const char *given, const char *stem,
-                      char buffer[FLOW_NAME_BUFFER])
+const char *hs__flow_name(hs_params *ps, const char *given, const char *stem,
+                          char buffer[FLOW_NAME_BUFFER])
 {
     if (given)
         return given;
@@ -241,8 +242,8 @@ hs_flow *hs_flow_new(hs_params *ps, const hs_flow_spec *spec)
         *copy = *spec;
     else if (spec->release)
         spec->release(spec->self);
-    flow_check_dim(ps, name, spec->dim);
-    hs_flow *flow = flow_make(ps, &kind, name, spec->dim, copy);
+    hs__flow_check_dim(ps, name, spec->dim);
+    hs_flow *flow = hs__flow_make(ps, &kind, name, spec->dim, copy);
     if (flow) {
         copy->name = flow->name; /* the caller's may go */
         flow->preserves_volume = spec->preserves_volume;

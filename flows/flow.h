@@ -70,39 +70,40 @@ typedef struct {
 } hs_flow_spec;
 
 /** A flow of the user's own, which owns spec->self. */
-hs_flow *hs_flow_new(hs_params *ps, const hs_flow_spec *spec);
-void hs_flow_free(hs_flow *flow);
+HS_API hs_flow *hs_flow_new(hs_params *ps, const hs_flow_spec *spec);
+HS_API void hs_flow_free(hs_flow *flow);
 
 /** Length of the vectors, 0 for NULL; and the name, "" for NULL. */
-size_t hs_flow_dim(const hs_flow *flow);
-const char *hs_flow_name(const hs_flow *flow);
+HS_API size_t hs_flow_dim(const hs_flow *flow);
+HS_API const char *hs_flow_name(const hs_flow *flow);
 
 /* ---- Composition: these own the flows that they are given, from the call on --------------- */
 
 /** flows[0] first, then flows[1] and so on: forward is T_n-1(... T_0(z)). n is at least 1, and all
  *  have one dimension. A NULL name is "composition". */
-hs_flow *hs_flow_compose_new(hs_params *ps, const char *name, hs_flow *const *flows, size_t n);
+HS_API hs_flow *hs_flow_compose_new(hs_params *ps, const char *name, hs_flow *const *flows,
+                                    size_t n);
 
 /** The composition of nothing: x = z. */
-hs_flow *hs_flow_identity_new(hs_params *ps, size_t dim);
+HS_API hs_flow *hs_flow_identity_new(hs_params *ps, size_t dim);
 
 /** The inverse of a flow: forward and inverse change places, and log |det| its sign. */
-hs_flow *hs_flow_inverse_new(hs_params *ps, hs_flow *flow);
+HS_API hs_flow *hs_flow_inverse_new(hs_params *ps, hs_flow *flow);
 
 /* ---- Recording ---------------------------------------------------------------------------- */
 
 /** x = T(z), and log |det dT/dz| at z in *log_det, which may be NULL. A constant log |det| has
  *  extent shared. */
-hs_var hs_flow_forward_at(const hs_flow *flow, hs_var z, hs_var *log_det, const char *at);
+HS_API hs_var hs_flow_forward_at(const hs_flow *flow, hs_var z, hs_var *log_det, const char *at);
 #define hs_flow_forward(...) hs_flow_forward_at(__VA_ARGS__, HS_HERE)
 
 /** z = T^-1(x), and log |det dT^-1/dx| at x in *log_det, which may be NULL: minus that of forward
  *  at z. */
-hs_var hs_flow_inverse_at(const hs_flow *flow, hs_var x, hs_var *log_det, const char *at);
+HS_API hs_var hs_flow_inverse_at(const hs_flow *flow, hs_var x, hs_var *log_det, const char *at);
 #define hs_flow_inverse(...) hs_flow_inverse_at(__VA_ARGS__, HS_HERE)
 
 /** Log density at x of T(z) with z standard normal. */
-hs_var hs_flow_log_density_at(const hs_flow *flow, hs_var x, const char *at);
+HS_API hs_var hs_flow_log_density_at(const hs_flow *flow, hs_var x, const char *at);
 #define hs_flow_log_density(...) hs_flow_log_density_at(__VA_ARGS__, HS_HERE)
 
 #endif

@@ -24,17 +24,18 @@ struct hs_flow {
 
 /* A flow that owns self. A NULL self is no memory, which the store is told; no store, or none for
  * the flow itself, releases self and returns NULL. */
-hs_flow *flow_make(hs_params *ps, const flow_kind *kind, const char *name, size_t dim, void *self);
+hs_flow *hs__flow_make(hs_params *ps, const flow_kind *kind, const char *name, size_t dim,
+                       void *self);
 
 /* Makes the store fail if dim is 0; the name is for the message. */
-void flow_check_dim(hs_params *ps, const char *name, size_t dim);
+void hs__flow_check_dim(hs_params *ps, const char *name, size_t dim);
 
 /* Longer than any name: one that is too long stays too long, and hs_params_add() says so. */
 enum { FLOW_NAME_BUFFER = 2 * HS_NAME_LENGTH };
 
 /* `given`, or if it is NULL the first of stem, stem2, stem3 ... of which the store has no parameter
  * "name.something" yet. */
-const char *flow_name(hs_params *ps, const char *given, const char *stem,
-                      char buffer[FLOW_NAME_BUFFER]);
+const char *hs__flow_name(hs_params *ps, const char *given, const char *stem,
+                          char buffer[FLOW_NAME_BUFFER]);
 
 #endif

@@ -4,23 +4,23 @@
 
 #include <hastings/tensor/memory.h>
 
-#include "message_internal.h"
+#include <hastings/tensor/message.h>
 
 hs_status hs_chains_new(hs_chains **chains, size_t count, size_t draws, size_t dim, unsigned keep,
                         hs_message *message)
 {
-    message_clear(message);
+    hs_message_clear(message);
     if (!chains)
-        return message_fail(message, HS_EINVAL, "hs_chains_new: no place for the chains");
+        return hs_message_fail(message, HS_EINVAL, "hs_chains_new: no place for the chains");
     *chains = NULL;
     if (count == 0 || draws == 0 || dim == 0)
-        return message_fail(message, HS_EINVAL,
-                            "%zu chains of %zu draws in %zu dimensions: each must be at least 1",
-                            count, draws, dim);
+        return hs_message_fail(message, HS_EINVAL,
+                               "%zu chains of %zu draws in %zu dimensions: each must be at least 1",
+                               count, draws, dim);
     if (draws > SIZE_MAX / 16 / count || dim > SIZE_MAX / 16 / count / draws)
-        return message_fail(message, HS_EOVERFLOW,
-                            "%zu chains of %zu draws in %zu dimensions are too many numbers", count,
-                            draws, dim);
+        return hs_message_fail(message, HS_EOVERFLOW,
+                               "%zu chains of %zu draws in %zu dimensions are too many numbers",
+                               count, draws, dim);
     hs_chains *c = hs_alloc_zero(1, sizeof *c);
     if (c) {
         const size_t rows = count * draws;
@@ -37,9 +37,9 @@ hs_status hs_chains_new(hs_chains **chains, size_t count, size_t draws, size_t d
         (keep & HS_KEEP_ALPHA && !c->alpha) || (keep & HS_KEEP_JUMP && !c->jump) ||
         (keep & HS_KEEP_ACCEPTED && !c->accepted)) {
         hs_chains_free(c);
-        return message_fail(message, HS_ENOMEM,
-                            "out of memory for %zu chains of %zu draws in %zu dimensions", count,
-                            draws, dim);
+        return hs_message_fail(message, HS_ENOMEM,
+                               "out of memory for %zu chains of %zu draws in %zu dimensions", count,
+                               draws, dim);
     }
     *chains = c;
     return HS_OK;

@@ -67,11 +67,11 @@ enum {
 
 /** Makes chains with all numbers zero. HS_EOVERFLOW or HS_ENOMEM if they are too large; HS_EINVAL
  *  for none at all. `*chains` is NULL after a failure; `message` may be NULL. */
-hs_status hs_chains_new(hs_chains **chains, size_t count, size_t draws, size_t dim, unsigned keep,
-                        hs_message *message) HS_MUST_CHECK;
+HS_API hs_status hs_chains_new(hs_chains **chains, size_t count, size_t draws, size_t dim,
+                               unsigned keep, hs_message *message) HS_MUST_CHECK;
 
 /** Frees chains and their arrays; NULL is allowed. */
-void hs_chains_free(hs_chains *chains);
+HS_API void hs_chains_free(hs_chains *chains);
 
 /** Draw n of chain m, dim numbers. */
 static inline double *hs_chains_draw(const hs_chains *chains, size_t m, size_t n)
@@ -80,8 +80,8 @@ static inline double *hs_chains_draw(const hs_chains *chains, size_t m, size_t n
 }
 
 /** Saves x, shape (chains, draws, dim). HS_EIO if the file cannot be written. */
-hs_status hs_chains_save(const hs_chains *chains, const char *path,
-                         hs_message *message) HS_MUST_CHECK;
+HS_API hs_status hs_chains_save(const hs_chains *chains, const char *path,
+                                hs_message *message) HS_MUST_CHECK;
 
 /** Which axis of a file comes first. */
 typedef enum {
@@ -93,28 +93,28 @@ typedef enum {
  * is damaged or no .npy file, HS_EDTYPE if its numbers are not 64-bit floats, HS_ESHAPE if they are
  *  not an array of three axes in C order, HS_ENOMEM. What follows the array is ignored, as in
  * NumPy: a run that was killed may leave part of a step. */
-hs_status hs_chains_load(hs_chains **chains, const char *path, hs_draws_order order,
-                         hs_message *message) HS_MUST_CHECK;
+HS_API hs_status hs_chains_load(hs_chains **chains, const char *path, hs_draws_order order,
+                                hs_message *message) HS_MUST_CHECK;
 
 /** A file of draws that is being written, in constant memory. */
 typedef struct hs_draws_writer hs_draws_writer;
 
 /** Opens a writer for steps of [chains][dim] numbers; `*writer` is NULL after a failure. */
-hs_status hs_draws_open(hs_draws_writer **writer, const char *path, size_t chains, size_t dim,
-                        hs_message *message) HS_MUST_CHECK;
+HS_API hs_status hs_draws_open(hs_draws_writer **writer, const char *path, size_t chains,
+                               size_t dim, hs_message *message) HS_MUST_CHECK;
 
 /** Appends one step. An error, such as a full disk, sticks: later steps are refused with it. */
-hs_status hs_draws_append(hs_draws_writer *writer, const double *step,
-                          hs_message *message) HS_MUST_CHECK;
+HS_API hs_status hs_draws_append(hs_draws_writer *writer, const double *step,
+                                 hs_message *message) HS_MUST_CHECK;
 
 /** Steps appended so far. */
-uint64_t hs_draws_count(const hs_draws_writer *writer);
+HS_API uint64_t hs_draws_count(const hs_draws_writer *writer);
 
 /** Puts the file in its place, and frees the writer; NULL is allowed. After a failed append the
  *  steps that are on disk as a whole are kept, and the first error is returned again. */
-hs_status hs_draws_close(hs_draws_writer *writer, hs_message *message) HS_MUST_CHECK;
+HS_API hs_status hs_draws_close(hs_draws_writer *writer, hs_message *message) HS_MUST_CHECK;
 
 /** Removes what was written, and frees the writer; NULL is allowed. */
-void hs_draws_discard(hs_draws_writer *writer);
+HS_API void hs_draws_discard(hs_draws_writer *writer);
 
 #endif

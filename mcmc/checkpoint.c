@@ -1,4 +1,4 @@
-#include <hastings/mcmc/trainer_internal.h>
+#include "trainer_internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -82,7 +82,7 @@ static bool state_path(hs_session *s, const char *path, const hs_optimizer *o, c
     return n >= 0 && (size_t)n < size;
 }
 
-bool checkpoint_read(hs_session *s, const char *path, checkpoint *c)
+bool hs__checkpoint_read(hs_session *s, const char *path, checkpoint *c)
 {
     struct stat found;
     char beside[CHECKPOINT_PATH];
@@ -109,7 +109,7 @@ bool checkpoint_read(hs_session *s, const char *path, checkpoint *c)
     return !status;
 }
 
-bool checkpoint_write(hs_session *s, const char *path, checkpoint *c)
+bool hs__checkpoint_write(hs_session *s, const char *path, checkpoint *c)
 {
     char beside[CHECKPOINT_PATH];
     hs_message message = { "" };

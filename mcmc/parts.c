@@ -1,9 +1,10 @@
-#include <hastings/mcmc/parts_internal.h>
+#include "parts_internal.h"
 
 #include <math.h>
 #include <string.h>
 
-bool all_positive(hs_session *s, const char *who, const char *what, const double *values, size_t n)
+bool hs__all_positive(hs_session *s, const char *who, const char *what, const double *values,
+                      size_t n)
 {
     for (size_t i = 0; values && i < n; i++)
         if (!(values[i] > 0) || !isfinite(values[i])) {
@@ -15,15 +16,15 @@ bool all_positive(hs_session *s, const char *who, const char *what, const double
     return true;
 }
 
-bool is_there(hs_session *s, const void *part, const char *who, const char *what)
+bool hs__is_there(hs_session *s, const void *part, const char *who, const char *what)
 {
     if (!part)
         hs_session_fail(s, HS_EINVAL, "%s: there is no %s", who, what);
     return part != NULL;
 }
 
-void *part_new(hs_session *s, size_t bytes, const char *name, const char **kept, void *self,
-               void (*release)(void *self))
+void *hs__part_new(hs_session *s, size_t bytes, const char *name, const char **kept, void *self,
+                   void (*release)(void *self))
 {
     /* From here on the session releases self, also if what follows fails. */
     if (self && release && !hs_session_own(s, self, release))

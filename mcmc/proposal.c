@@ -1,4 +1,4 @@
-#include <hastings/mcmc/parts_internal.h>
+#include "parts_internal.h"
 #include <hastings/mcmc/proposal.h>
 
 #undef HS_HERE
@@ -27,7 +27,7 @@ hs_proposal *hs_proposal_new(hs_session *s, const hs_proposal_spec *spec)
     const char *name = spec->name ? spec->name : "proposal", *fault = fault_of(spec), *kept;
     if (fault)
         hs_session_fail(s, HS_EINVAL, "proposal \"%s\" %s", name, fault);
-    hs_proposal *p = part_new(s, sizeof *p, name, &kept, spec->self, spec->release);
+    hs_proposal *p = hs__part_new(s, sizeof *p, name, &kept, spec->self, spec->release);
     if (!p)
         return NULL;
     *p = (hs_proposal){ s, *spec };

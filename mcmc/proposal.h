@@ -67,26 +67,27 @@ typedef struct {
 enum { HS_MAX_WAYS = 64 };
 
 /** A proposal from its parts, which are copied. */
-hs_proposal *hs_proposal_new(hs_session *s, const hs_proposal_spec *spec);
+HS_API hs_proposal *hs_proposal_new(hs_session *s, const hs_proposal_spec *spec);
 
-const char *hs_proposal_name(const hs_proposal *p);
-size_t hs_proposal_dim(const hs_proposal *p);
-size_t hs_proposal_normals(const hs_proposal *p);
-size_t hs_proposal_ways(const hs_proposal *p);
-size_t hs_proposal_gradients(const hs_proposal *p);
-hs_params *hs_proposal_params(const hs_proposal *p);
-hs_session *hs_proposal_session(const hs_proposal *p);
+HS_API const char *hs_proposal_name(const hs_proposal *p);
+HS_API size_t hs_proposal_dim(const hs_proposal *p);
+HS_API size_t hs_proposal_normals(const hs_proposal *p);
+HS_API size_t hs_proposal_ways(const hs_proposal *p);
+HS_API size_t hs_proposal_gradients(const hs_proposal *p);
+HS_API hs_params *hs_proposal_params(const hs_proposal *p);
+HS_API hs_session *hs_proposal_session(const hs_proposal *p);
 
 /** Records all ways of moving from x with noise n; moves has room for hs_proposal_ways(). */
-void hs_proposal_moves_at(const hs_proposal *p, hs_var x, hs_var n, hs_move *moves, const char *at);
+HS_API void hs_proposal_moves_at(const hs_proposal *p, hs_var x, hs_var n, hs_move *moves,
+                                 const char *at);
 #define hs_proposal_moves(...) hs_proposal_moves_at(__VA_ARGS__, HS_HERE)
 
 /** log g(y | x); an error on the tape for a proposal that has only `moves`. */
-hs_var hs_proposal_log_density_at(const hs_proposal *p, hs_var y, hs_var x, const char *at);
+HS_API hs_var hs_proposal_log_density_at(const hs_proposal *p, hs_var y, hs_var x, const char *at);
 #define hs_proposal_log_density(...) hs_proposal_log_density_at(__VA_ARGS__, HS_HERE)
 
 /** log density of a standard normal vector z [n]: -(|z|^2 + n log 2 pi) / 2. */
-hs_var hs_log_normal_at(hs_var z, const char *at);
+HS_API hs_var hs_log_normal_at(hs_var z, const char *at);
 #define hs_log_normal(...) hs_log_normal_at(__VA_ARGS__, HS_HERE)
 
 #endif

@@ -38,8 +38,8 @@ typedef struct {
 /** Trains `tries` proposals, try k with seed options->seed + k (so that tries differ in their batches
  *  too), and returns the best; NULL if all fail, or if the session does. `report` may be NULL.
  *  A checkpoint path in the options is used with ".try0", ".try1" ... appended. */
-hs_proposal *hs_train_restarts(hs_session *s, const hs_target *target, hs_proposal_maker make,
-                               void *context, size_t tries, const hs_train_options *options,
-                               hs_restarts *report);
+HS_API hs_proposal *hs_train_restarts(hs_session *s, const hs_target *target,
+                                      hs_proposal_maker make, void *context, size_t tries,
+                                      const hs_train_options *options, hs_restarts *report);
 
 #endif

@@ -1,11 +1,11 @@
-#include <hastings/mcmc/parts_internal.h>
+#include "parts_internal.h"
 #include <hastings/mcmc/sample.h>
 
 #include <math.h>
 #include <string.h>
 
-#include <hastings/mcmc/sampler_internal.h>
-#include <hastings/mcmc/trainer_internal.h>
+#include "sampler_internal.h"
+#include "trainer_internal.h"
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/random.h>
 
@@ -25,8 +25,8 @@ typedef struct {
 static bool check_options(hs_session *s, const hs_target *target, const hs_proposal *proposal,
                           hs_sample_options *o)
 {
-    if (!is_there(s, target, "sampling", "target") ||
-        !is_there(s, proposal, "sampling", "proposal"))
+    if (!hs__is_there(s, target, "sampling", "target") ||
+        !hs__is_there(s, proposal, "sampling", "proposal"))
         return false;
     o->chains = o->chains ? o->chains : 5;
     o->draws = o->draws ? o->draws : 1000;
@@ -58,14 +58,14 @@ static void pick_points(run *r)
         }
         memcpy(r->step + c * dim, o->points + pick * dim, dim * sizeof(double));
     }
-    sampler_set(&r->sampler, r->step);
+    hs__sampler_set(&r->sampler, r->step);
 }
 
 static bool keep_draw(run *r, size_t draw)
 {
     const sampler *sm = &r->sampler;
     hs_chains *c = r->chains;
-    sampler_get(sm, r->step);
+    hs__sampler_get(sm, r->step);
     if (r->writer) {
         hs_message message;
         const hs_status status = hs_draws_append(r->writer, r->step, &message);
@@ -76,10 +76,10 @@ static bool keep_draw(run *r, size_t draw)
     for (size_t k = 0; k < c->chains; k++) {
         const size_t at = k * c->draws + draw;
         memcpy(hs_chains_draw(c, k, draw), r->step + k * sm->dim, sm->dim * sizeof(double));
-        c->log_pi[at] = sampler_value(sm, sm->log_pi, k);
-        c->alpha[at] = sampler_value(sm, sm->alpha, k);
-        c->jump[at] = sampler_value(sm, sm->jump, k);
-        c->accepted[at] = sampler_value(sm, sm->accepted, k) != 0;
+        c->log_pi[at] = hs__sampler_value(sm, sm->log_pi, k);
+        c->alpha[at] = hs__sampler_value(sm, sm->alpha, k);
+        c->jump[at] = hs__sampler_value(sm, sm->jump, k);
+        c->accepted[at] = hs__sampler_value(sm, sm->accepted, k) != 0;
     }
     return true;
 }
@@ -89,9 +89,9 @@ static void count_step(run *r, bool warm)
     const sampler *sm = &r->sampler;
     double alpha = 0;
     for (size_t k = 0; k < sm->chains; k++) {
-        alpha += sampler_value(sm, sm->alpha, k);
+        alpha += hs__sampler_value(sm, sm->alpha, k);
         if (warm)
-            r->chains->nonfinite += sampler_value(sm, sm->nonfinite, k) != 0;
+            r->chains->nonfinite += hs__sampler_value(sm, sm->nonfinite, k) != 0;
     }
     if (warm) {
         r->chains->proposals += sm->chains;
@@ -112,7 +112,7 @@ static bool report(run *r, uint64_t step, uint64_t steps)
                             (double)NAN,
                             r->report_alpha / (double)r->reported,
                             (double)NAN,
-                            now_seconds() - r->begin };
+                            hs__now_seconds() - r->begin };
     r->report_alpha = 0;
     r->reported = 0;
     return o->progress(&p, o->context) || step == steps;
@@ -137,12 +137,13 @@ static bool run_chains(run *r)
     const hs_sample_options *o = &r->options;
     const uint64_t steps = o->warmup + o->draws * o->thin;
     size_t draws = 0;
-    double warm_at = r->begin = now_seconds();
+    double warm_at = r->begin = hs__now_seconds();
     for (uint64_t i = 0; i < steps; i++) {
         const bool warm = i >= o->warmup;
         if (i == o->warmup)
-            warm_at = now_seconds();
-        if (!sampler_step(&r->sampler, o->seed, i) || (i == 0 && !sampler_check_start(&r->sampler)))
+            warm_at = hs__now_seconds();
+        if (!hs__sampler_step(&r->sampler, o->seed, i) ||
+            (i == 0 && !hs__sampler_check_start(&r->sampler)))
             return false;
         count_step(r, warm);
         if (warm && (i - o->warmup) % o->thin == o->thin - 1 && !keep_draw(r, draws++))
@@ -150,7 +151,7 @@ static bool run_chains(run *r)
         if (!report(r, i + 1, steps))
             break;
     }
-    r->chains->seconds = now_seconds() - warm_at;
+    r->chains->seconds = hs__now_seconds() - warm_at;
     if (!r->writer) {
         shorten(r->chains, draws);
     } else { /* what went to a file is not here */
@@ -171,7 +172,7 @@ static bool open_run(run *r, const hs_target *target, const hs_proposal *proposa
     hs_session *s = r->session;
     const hs_sample_options *o = &r->options;
     hs_message message = { "" };
-    if (!sampler_open(&r->sampler, target, proposal, o->chains, REMEMBERS_ALL))
+    if (!hs__sampler_open(&r->sampler, target, proposal, o->chains, REMEMBERS_ALL))
         return false;
     const size_t dim = r->sampler.dim;
     r->gradients = hs_proposal_gradients(proposal);
@@ -187,7 +188,7 @@ static bool open_run(run *r, const hs_target *target, const hs_proposal *proposa
         return false;
     }
     if (!o->points)
-        return sampler_start_exactly(&r->sampler, target, ~o->seed);
+        return hs__sampler_start_exactly(&r->sampler, target, ~o->seed);
     pick_points(r);
     return true;
 }
@@ -208,7 +209,7 @@ hs_chains *hs_sample(hs_session *s, const hs_target *target, const hs_proposal *
         ok = ok && !status;
     }
     if (r.sampler.session)
-        sampler_close(&r.sampler);
+        hs__sampler_close(&r.sampler);
     hs_free(r.step);
     if (!ok) {
         hs_chains_free(r.chains);

@@ -34,7 +34,7 @@ typedef struct {
 
 /** Samples. The chains belong to the session; NULL if it fails. When stopped early by the progress
  *  function, the chains have the draws made so far. */
-hs_chains *hs_sample(hs_session *s, const hs_target *target, const hs_proposal *proposal,
-                     const hs_sample_options *options);
+HS_API hs_chains *hs_sample(hs_session *s, const hs_target *target, const hs_proposal *proposal,
+                            const hs_sample_options *options);
 
 #endif

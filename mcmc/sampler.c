@@ -1,4 +1,4 @@
-#include <hastings/mcmc/sampler_internal.h>
+#include "sampler_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #undef HS_HERE
 #define HS_HERE "sampler"
 
-hs_var record_start(const hs_target *target, hs_tape *tape, hs_extent extent, hs_var *given)
+hs_var hs__record_start(const hs_target *target, hs_tape *tape, hs_extent extent, hs_var *given)
 {
     if (!given)
         return hs_target_draw(target, tape, extent, STREAM_START);
@@ -81,7 +81,7 @@ static bool remember(sampler *sm, const hs_var *y, const hs_var *here, size_t wa
     for (size_t i = 0; i < OUTPUTS; i++)
         values[i] = *outputs[i];
     memcpy(values + OUTPUTS, here, (ways - 1) * sizeof *here);
-    sm->knows = hs_remember(&(hs_succession){ sm->x, y, ways, parameter, parameters }, values,
+    sm->knows = hs_carry(&(hs_succession){ sm->x, y, ways, parameter, parameters }, values,
                             OUTPUTS + ways - 1, &sm->known);
     hs_free(parameter);
     for (size_t i = 0; i < OUTPUTS; i++)
@@ -101,7 +101,7 @@ static bool record_step(sampler *sm, const hs_target *target, const hs_proposal 
     const size_t ways = hs_proposal_ways(proposal);
     hs_transition ways_of_moving[HS_MAX_WAYS];
     hs_var here[HS_MAX_WAYS], y[HS_MAX_WAYS];
-    hs_var x = record_start(target, tape, HS_ROW, &sm->x);
+    hs_var x = hs__record_start(target, tape, HS_ROW, &sm->x);
     hs_var n = hs_normal(tape, HS_ROW, hs_dims(hs_proposal_normals(proposal)), STREAM_NOISE);
     hs_transitions(target, proposal, x, n, ways_of_moving);
     for (size_t k = 0; k < ways; k++)
@@ -169,8 +169,8 @@ static hs_status allocate(sampler *sm)
     return HS_OK;
 }
 
-bool sampler_open(sampler *sm, const hs_target *target, const hs_proposal *proposal, size_t chains,
-                  sampler_memory memory)
+bool hs__sampler_open(sampler *sm, const hs_target *target, const hs_proposal *proposal,
+                      size_t chains, sampler_memory memory)
 {
     *sm = (sampler){ .session = hs_target_session(target), .chains = chains };
     hs_session *s = sm->session;
@@ -190,13 +190,13 @@ bool sampler_open(sampler *sm, const hs_target *target, const hs_proposal *propo
     if (status) {
         hs_session_fail(s, status, "%s",
                         status == HS_ENOMEM ? "out of memory" : hs_tape_error(sm->tape));
-        sampler_close(sm);
+        hs__sampler_close(sm);
         return false;
     }
     return true;
 }
 
-void sampler_close(sampler *sm)
+void hs__sampler_close(sampler *sm)
 {
     for (size_t i = 0; sm->known_now && i < sm->knows; i++)
         hs_free(sm->known_now[i]);
@@ -209,7 +209,7 @@ void sampler_close(sampler *sm)
     *sm = (sampler){ 0 };
 }
 
-void sampler_set(sampler *sm, const double *points)
+void hs__sampler_set(sampler *sm, const double *points)
 {
     sm->looked = false;
     for (size_t i = 0; i < sm->chains * sm->dim; i++) {
@@ -226,23 +226,23 @@ static double number_at(const sampler *sm, const void *values, size_t i)
                                                    : ((const double *)values)[i];
 }
 
-void sampler_get(const sampler *sm, double *points)
+void hs__sampler_get(const sampler *sm, double *points)
 {
     for (size_t i = 0; i < sm->chains * sm->dim; i++)
         points[i] = number_at(sm, sm->state, i);
 }
 
-double sampler_value(const sampler *sm, hs_var output, size_t index)
+double hs__sampler_value(const sampler *sm, hs_var output, size_t index)
 {
     return number_at(sm, hs_plan_get(sm->plan, output), index);
 }
 
-bool sampler_start_exactly(sampler *sm, const hs_target *target, uint64_t seed)
+bool hs__sampler_start_exactly(sampler *sm, const hs_target *target, uint64_t seed)
 {
     hs_session *s = sm->session;
     hs_tape *tape = hs_tape_new(hs_session_dtype(s));
     hs_plan *plan = NULL;
-    hs_var x = hs_slice(record_start(target, tape, HS_START, NULL), 0, 0, sm->dim);
+    hs_var x = hs_slice(hs__record_start(target, tape, HS_START, NULL), 0, 0, sm->dim);
     hs_status status = hs_plan_new(&plan, &x, 1, &(hs_plan_options){ .starts = sm->chains });
     if (!status)
         status = hs_plan_run(plan, &(hs_run){ .seed = seed, .step = 0 });
@@ -266,7 +266,7 @@ static void keep_knowledge(sampler *sm, const hs_plan *plan)
                known_bytes(sm, i));
 }
 
-bool sampler_step(sampler *sm, uint64_t seed, uint64_t step)
+bool hs__sampler_step(sampler *sm, uint64_t seed, uint64_t step)
 {
     hs_status status = HS_OK;
     if (sm->look && !sm->looked) {
@@ -287,10 +287,10 @@ bool sampler_step(sampler *sm, uint64_t seed, uint64_t step)
     return true;
 }
 
-bool sampler_check_start(sampler *sm)
+bool hs__sampler_check_start(sampler *sm)
 {
     for (size_t c = 0; c < sm->chains; c++) {
-        const double log_pi = sampler_value(sm, sm->log_pi_x, c);
+        const double log_pi = hs__sampler_value(sm, sm->log_pi_x, c);
         if (!isfinite(log_pi)) {
             hs_session_fail(
                 sm->session, HS_ENONFINITE,

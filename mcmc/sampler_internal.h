@@ -4,7 +4,7 @@
 #define HASTINGS_MCMC_SAMPLER_INTERNAL_H
 
 #include <hastings/autograd/plan.h>
-#include <hastings/autograd/remember.h>
+#include <hastings/autograd/carry.h>
 #include <hastings/mcmc/transition.h>
 
 /* Streams of the draws of a step. Those of a target's exact draws come first. */
@@ -19,7 +19,7 @@ enum {
 
 /* The start point of a transition: exact draws if `given` is NULL; else *given becomes an input of the
  * original coordinates, to which auxiliary ones are appended. */
-hs_var record_start(const hs_target *target, hs_tape *tape, hs_extent extent, hs_var *given);
+hs_var hs__record_start(const hs_target *target, hs_tape *tape, hs_extent extent, hs_var *given);
 
 /* What a sampler remembers of its state from the step before: everything, or what does not depend on the proposal's
  * parameters, so that they may change between steps. */
@@ -32,7 +32,7 @@ typedef struct {
     size_t chains, dim; /* original coordinates */
     void *state;        /* [chains][dim], in the session's number type */
     hs_var x, next, alpha, accepted, jump, log_pi, log_pi_x, nonfinite;
-    hs_remembered
+    hs_carried
         *known; /* of the state: log density, score, a proposal's networks, whatever y has too */
     size_t knows;
     hs_var *next_known; /* of the next state */
@@ -43,24 +43,24 @@ typedef struct {
 
 /* Makes a sampler; false after failing the session. One that remembers is faster, and goes on from a state that was set
  * with what it computes there anew, which need not be the same bits. */
-bool sampler_open(sampler *sm, const hs_target *target, const hs_proposal *proposal, size_t chains,
-                  sampler_memory memory);
-void sampler_close(sampler *sm);
+bool hs__sampler_open(sampler *sm, const hs_target *target, const hs_proposal *proposal,
+                      size_t chains, sampler_memory memory);
+void hs__sampler_close(sampler *sm);
 
 /* Sets the state from doubles, and reads it back. */
-void sampler_set(sampler *sm, const double *points);
-void sampler_get(const sampler *sm, double *points);
+void hs__sampler_set(sampler *sm, const double *points);
+void hs__sampler_get(const sampler *sm, double *points);
 
 /* Draws the state exactly from the target; false after failing the session. */
-bool sampler_start_exactly(sampler *sm, const hs_target *target, uint64_t seed);
+bool hs__sampler_start_exactly(sampler *sm, const hs_target *target, uint64_t seed);
 
 /* One transition of all chains. The outputs can be read from the plan; the state has moved. */
-bool sampler_step(sampler *sm, uint64_t seed, uint64_t step);
+bool hs__sampler_step(sampler *sm, uint64_t seed, uint64_t step);
 
 /* False, and the session fails, if the log density at the start of the last step was not finite. */
-bool sampler_check_start(sampler *sm);
+bool hs__sampler_check_start(sampler *sm);
 
 /* An output of the last step as a double. */
-double sampler_value(const sampler *sm, hs_var output, size_t index);
+double hs__sampler_value(const sampler *sm, hs_var output, size_t index);
 
 #endif

@@ -30,32 +30,33 @@ typedef struct {
 } hs_session_options;
 
 /** Options may be NULL. NULL if there is no memory. */
-hs_session *hs_session_new(const hs_session_options *options);
+HS_API hs_session *hs_session_new(const hs_session_options *options);
 
 /** Frees the session and all that was made from it; NULL is allowed. */
-void hs_session_free(hs_session *s);
+HS_API void hs_session_free(hs_session *s);
 
 /** HS_OK, or the code of the first error; a NULL session is HS_ENOMEM. */
-hs_status hs_session_status(const hs_session *s);
+HS_API hs_status hs_session_status(const hs_session *s);
 
 /** The first error as a sentence; "" if there was none. */
-const char *hs_session_error(const hs_session *s);
+HS_API const char *hs_session_error(const hs_session *s);
 
 /** Makes the session fail; only the first error is kept. Returns its status. */
-hs_status hs_session_fail(hs_session *s, hs_status status, const char *format, ...) HS_PRINTF(3, 4);
+HS_API hs_status hs_session_fail(hs_session *s, hs_status status, const char *format, ...)
+    HS_PRINTF(3, 4);
 
 /** Forgets the error, so that a program can go on after reporting it. */
-void hs_session_clear(hs_session *s);
+HS_API void hs_session_clear(hs_session *s);
 
-uint64_t hs_session_seed(const hs_session *s);
-hs_dtype hs_session_dtype(const hs_session *s);
-int hs_session_threads(const hs_session *s);
+HS_API uint64_t hs_session_seed(const hs_session *s);
+HS_API hs_dtype hs_session_dtype(const hs_session *s);
+HS_API int hs_session_threads(const hs_session *s);
 
 /** Memory that lives as long as the session, zeroed; NULL (and the session fails) without memory. */
-void *hs_session_alloc(hs_session *s, size_t bytes);
+HS_API void *hs_session_alloc(hs_session *s, size_t bytes);
 
 /** Hands an object to the session, which will call release(object) when it is freed, last first. If
  *  that cannot be noted, it is released at once, and the session fails. Returns true if noted. */
-bool hs_session_own(hs_session *s, void *object, void (*release)(void *object));
+HS_API bool hs_session_own(hs_session *s, void *object, void (*release)(void *object));
 
 #endif

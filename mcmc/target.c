@@ -1,5 +1,5 @@
-#include <hastings/mcmc/parts_internal.h>
-#include <hastings/mcmc/targets_internal.h>
+#include "parts_internal.h"
+#include "targets/targets_internal.h"
 #include <hastings/mcmc/proposal.h>
 #include <hastings/mcmc/target.h>
 
@@ -31,7 +31,7 @@ hs_target *hs_target_new(hs_session *s, const hs_target_spec *spec)
     const char *name = spec->name ? spec->name : "target", *fault = fault_of(spec), *kept;
     if (fault)
         hs_session_fail(s, HS_EINVAL, "target \"%s\" %s", name, fault);
-    hs_target *t = part_new(s, sizeof *t, name, &kept, spec->self, spec->release);
+    hs_target *t = hs__part_new(s, sizeof *t, name, &kept, spec->self, spec->release);
     if (!t)
         return NULL;
     *t = (hs_target){ s, *spec };
@@ -144,7 +144,7 @@ static hs_var augmented_draw(void *self, hs_tape *tape, hs_extent extent, uint32
 
 hs_target *hs_target_augment(hs_session *s, const hs_target *base, size_t n)
 {
-    if (!is_there(s, base, "augmentation", "target"))
+    if (!hs__is_there(s, base, "augmentation", "target"))
         return NULL;
     if (n == 0 || base->spec.auxiliary) {
         hs_session_fail(s, HS_EINVAL,
@@ -202,7 +202,8 @@ static hs_var pulled_draw(void *self, hs_tape *tape, hs_extent extent, uint32_t 
 
 hs_target *hs_target_pull_back(hs_session *s, const hs_target *base, const hs_flow *flow)
 {
-    if (!is_there(s, base, "pull-back", "target") || !is_there(s, flow, "pull-back", "flow"))
+    if (!hs__is_there(s, base, "pull-back", "target") ||
+        !hs__is_there(s, flow, "pull-back", "flow"))
         return NULL;
     if (hs_flow_dim(flow) != base->spec.dim) {
         hs_session_fail(s, HS_ESHAPE, "target \"%s\" has %zu dimensions, and the flow %zu",

@@ -49,38 +49,38 @@ typedef struct {
 enum { HS_DRAW_STREAMS = 8 };
 
 /** A target from its parts, which are copied. NULL (and the session fails) if one is missing. */
-hs_target *hs_target_new(hs_session *s, const hs_target_spec *spec);
+HS_API hs_target *hs_target_new(hs_session *s, const hs_target_spec *spec);
 
-const char *hs_target_name(const hs_target *t);
+HS_API const char *hs_target_name(const hs_target *t);
 
 /** Coordinates altogether, and those that are not auxiliary. */
-size_t hs_target_dim(const hs_target *t);
-size_t hs_target_original_dim(const hs_target *t);
-bool hs_target_can_draw(const hs_target *t);
-hs_session *hs_target_session(const hs_target *t);
+HS_API size_t hs_target_dim(const hs_target *t);
+HS_API size_t hs_target_original_dim(const hs_target *t);
+HS_API bool hs_target_can_draw(const hs_target *t);
+HS_API hs_session *hs_target_session(const hs_target *t);
 
 /** Recorded on the tape of x: log density, and score, its gradient at x. */
-hs_var hs_target_log_density_at(const hs_target *t, hs_var x, const char *at);
-hs_var hs_target_score_at(const hs_target *t, hs_var x, const char *at);
+HS_API hs_var hs_target_log_density_at(const hs_target *t, hs_var x, const char *at);
+HS_API hs_var hs_target_score_at(const hs_target *t, hs_var x, const char *at);
 #define hs_target_log_density(...) hs_target_log_density_at(__VA_ARGS__, HS_HERE)
 #define hs_target_score(...)       hs_target_score_at(__VA_ARGS__, HS_HERE)
 
 /** An exact draw; an error on the tape if the target has none. */
-hs_var hs_target_draw_at(const hs_target *t, hs_tape *tape, hs_extent extent, uint32_t stream,
-                         const char *at);
+HS_API hs_var hs_target_draw_at(const hs_target *t, hs_tape *tape, hs_extent extent,
+                                uint32_t stream, const char *at);
 #define hs_target_draw(...) hs_target_draw_at(__VA_ARGS__, HS_HERE)
 
 /* ---- Targets made from others --------------------------------------------------------------- */
 
 /** The target with n auxiliary standard normals appended. */
-hs_target *hs_target_augment(hs_session *s, const hs_target *base, size_t n);
+HS_API hs_target *hs_target_augment(hs_session *s, const hs_target *base, size_t n);
 
 /** A target in plain C: f is its log density with gradient (and Hessian-vector product, if proposals
  *  differentiate the gradient). f must outlive the session's use of the target. */
-hs_target *hs_target_from_function(hs_session *s, size_t dim, const hs_function *f);
+HS_API hs_target *hs_target_from_function(hs_session *s, size_t dim, const hs_function *f);
 
 /** The target seen through a diffeomorphism: the distribution of z where x = T(z) has the density of
  *  base; draws are T^-1 of base's. The flow must outlive the target. */
-hs_target *hs_target_pull_back(hs_session *s, const hs_target *base, const hs_flow *flow);
+HS_API hs_target *hs_target_pull_back(hs_session *s, const hs_target *base, const hs_flow *flow);
 
 #endif

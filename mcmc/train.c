@@ -5,8 +5,8 @@
 #include <time.h>
 
 #include <hastings/autograd/plan.h>
-#include <hastings/mcmc/sampler_internal.h>
-#include <hastings/mcmc/trainer_internal.h>
+#include "sampler_internal.h"
+#include "trainer_internal.h"
 #include <hastings/nn/file.h>
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/random.h>
@@ -14,7 +14,7 @@
 #undef HS_HERE
 #define HS_HERE "training"
 
-double now_seconds(void)
+double hs__now_seconds(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -37,7 +37,7 @@ static void record_batch(batch *b)
     const size_t ways = hs_proposal_ways(b->proposal);
     hs_transition t[HS_MAX_WAYS];
     hs_var loss[HS_MAX_WAYS], alpha[HS_MAX_WAYS], jump[HS_MAX_WAYS];
-    hs_var x = record_start(b->target, b->tape, HS_START, b->options->points ? &b->x : NULL);
+    hs_var x = hs__record_start(b->target, b->tape, HS_START, b->options->points ? &b->x : NULL);
     hs_var n = hs_normal(b->tape, HS_ROW, hs_dims(hs_proposal_normals(b->proposal)), STREAM_NOISE);
     b->adapted = hs_input(b->tape, "adapted number of the objective", HS_SHARED, hs_scalar_shape());
     hs_transitions(b->target, b->proposal, x, n, t);
@@ -91,8 +91,8 @@ static bool check_options(hs_session *s, const hs_target *target, const hs_propo
     return hs_session_status(s) == HS_OK;
 }
 
-bool batch_open(batch *b, hs_session *s, const hs_target *target, const hs_proposal *proposal,
-                const hs_train_options *options, bool gradients, bool trace)
+bool hs__batch_open(batch *b, hs_session *s, const hs_target *target, const hs_proposal *proposal,
+                    const hs_train_options *options, bool gradients, bool trace)
 {
     *b = (batch){ .session = s, .target = target, .proposal = proposal, .options = options };
     b->dim = hs_target_original_dim(target);
@@ -116,14 +116,14 @@ bool batch_open(batch *b, hs_session *s, const hs_target *target, const hs_propo
     if (status) {
         hs_session_fail(s, status, "%s",
                         hs_tape_status(b->tape) ? hs_tape_error(b->tape) : hs_status_text(status));
-        batch_close(b);
+        hs__batch_close(b);
         return false;
     }
     hs_plan_set(b->plan, b->adapted, &b->adapted_number);
     return true;
 }
 
-void batch_close(batch *b)
+void hs__batch_close(batch *b)
 {
     if (b->proposal)
         hs_params_forget_factors(hs_proposal_params(b->proposal));
@@ -141,7 +141,7 @@ static void put(const batch *b, void *values, size_t i, double x)
         ((double *)values)[i] = x;
 }
 
-void batch_pick(batch *b, uint64_t seed, uint64_t step)
+void hs__batch_pick(batch *b, uint64_t seed, uint64_t step)
 {
     const hs_train_options *o = b->options;
     for (size_t i = 0; i < o->starts && o->points; i++) {
@@ -154,7 +154,7 @@ void batch_pick(batch *b, uint64_t seed, uint64_t step)
     }
 }
 
-bool batch_run(batch *b, uint64_t seed, uint64_t step)
+bool hs__batch_run(batch *b, uint64_t seed, uint64_t step)
 {
     put(b, &b->adapted_number, 0, b->adapted_now);
     const hs_status status = hs_plan_run(b->plan, &(hs_run){ .seed = seed, .step = step });
@@ -212,13 +212,13 @@ static void explain(trainer *t)
     hs_session *s = t->session;
     batch again;
     hs_nonfinite found;
-    if (!batch_open(&again, s, t->batch.target, t->batch.proposal, &t->options, true, true))
+    if (!hs__batch_open(&again, s, t->batch.target, t->batch.proposal, &t->options, true, true))
         return;
     again.adapted_now = t->batch.adapted_now;
     if (again.starts)
         memcpy(again.starts, t->batch.starts,
                t->options.starts * again.dim * hs_dtype_size(hs_session_dtype(s)));
-    if (batch_run(&again, t->seed, t->step)) {
+    if (hs__batch_run(&again, t->seed, t->step)) {
         if (hs_plan_nonfinite(again.plan, &found))
             hs_session_fail(
                 s, HS_ENONFINITE,
@@ -232,7 +232,7 @@ static void explain(trainer *t)
             hs_session_fail(s, HS_ENONFINITE, "step %llu: the norm of the gradient is not finite",
                             (unsigned long long)t->step);
     }
-    batch_close(&again);
+    hs__batch_close(&again);
 }
 
 /* After a step that was not finite: back to the kept parameters, if that is allowed. */
@@ -279,7 +279,7 @@ static bool report(trainer *t)
     const bool last = t->step == t->options.steps;
     if (!t->options.progress || t->reported == 0)
         return true;
-    const double now = now_seconds();
+    const double now = hs__now_seconds();
     if (t->step % t->options.report_every != 0 && !last && now - t->last_report < t->silence)
         return true;
     t->last_report = now;
@@ -304,8 +304,8 @@ static bool one_step(trainer *t)
         memcpy(b->starts, t->chains.state,
                t->options.starts * b->dim * hs_dtype_size(hs_session_dtype(t->session)));
     else
-        batch_pick(b, t->seed, t->step);
-    if (!batch_run(b, t->seed, t->step))
+        hs__batch_pick(b, t->seed, t->step);
+    if (!hs__batch_run(b, t->seed, t->step))
         return false;
     const double loss = hs_plan_scalar(b->plan, b->loss), alpha = hs_plan_scalar(b->plan, b->alpha);
     const hs_status status = isfinite(loss) ? hs_optimizer_step(t->optimizer) : HS_ENONFINITE;
@@ -318,7 +318,7 @@ static bool one_step(trainer *t)
     if (o->adapt)
         b->adapted_now = o->adapt(o, b->adapted_now, alpha);
     /* Chains move with another seed than the batch draws with. */
-    if (t->options.online && !sampler_step(&t->chains, ~t->seed, t->step))
+    if (t->options.online && !hs__sampler_step(&t->chains, ~t->seed, t->step))
         return false;
     t->step++;
     note(t, loss, alpha);
@@ -337,7 +337,7 @@ static bool open_trainer(trainer *t, const hs_target *target, const hs_proposal 
                         hs_proposal_name(proposal));
         return false;
     }
-    if (!batch_open(&t->batch, s, target, proposal, o, true, false) || !renew_optimizer(t))
+    if (!hs__batch_open(&t->batch, s, target, proposal, o, true, false) || !renew_optimizer(t))
         return false;
     t->seed = o->seed;
     if (o->roll_backs) {
@@ -350,18 +350,18 @@ static bool open_trainer(trainer *t, const hs_target *target, const hs_proposal 
     }
     if (!o->online)
         return true;
-    if (!sampler_open(&t->chains, target, proposal, o->starts, FORGETS))
+    if (!hs__sampler_open(&t->chains, target, proposal, o->starts, FORGETS))
         return false;
-    sampler_set(&t->chains, o->points);
+    hs__sampler_set(&t->chains, o->points);
     return true;
 }
 
 static void close_trainer(trainer *t)
 {
-    batch_close(&t->batch);
+    hs__batch_close(&t->batch);
     hs_optimizer_free(t->optimizer);
     if (t->chains.session)
-        sampler_close(&t->chains);
+        hs__sampler_close(&t->chains);
     hs_free(t->kept);
 }
 
@@ -372,7 +372,7 @@ static void move_record(trainer *t, void (*moved)(double *number, double *record
     hs_training *r = t->result;
     double *at = t->record;
     double count[] = { (double)r->points, (double)r->rolled_back, (double)t->curve_count,
-                       (double)t->tail_count, now_seconds() - t->begin };
+                       (double)t->tail_count, hs__now_seconds() - t->begin };
     double *sum[] = { &t->curve_loss, &t->curve_alpha, &t->tail_loss, &t->tail_alpha };
     for (size_t i = 0; i < sizeof count / sizeof *count; i++)
         moved(&count[i], at++);
@@ -387,7 +387,7 @@ static void move_record(trainer *t, void (*moved)(double *number, double *record
     r->rolled_back = (size_t)count[1];
     t->curve_count = (uint64_t)count[2];
     t->tail_count = (uint64_t)count[3];
-    t->begin = now_seconds() - count[4];
+    t->begin = hs__now_seconds() - count[4];
 }
 
 static void write_number(double *number, double *record)
@@ -404,7 +404,7 @@ hs_status hs_train(hs_session *s, const hs_target *target, const hs_proposal *pr
                    const hs_train_options *options, hs_training *result)
 {
     hs_training unwanted;
-    trainer t = { .session = s, .result = result ? result : &unwanted, .begin = now_seconds() };
+    trainer t = { .session = s, .result = result ? result : &unwanted, .begin = hs__now_seconds() };
     t.silence = options->report_every ? (double)INFINITY : 0.5;
     memset(t.result, 0, sizeof *t.result);
     if (hs_session_status(s) || !check_options(s, target, proposal, options, &t.options))
@@ -424,7 +424,7 @@ hs_status hs_train(hs_session *s, const hs_target *target, const hs_proposal *pr
                      "" };
     if (ok && t.options.checkpoint) {
         move_record(&t, write_number);
-        ok = checkpoint_read(s, t.options.checkpoint, &c);
+        ok = hs__checkpoint_read(s, t.options.checkpoint, &c);
         move_record(&t, read_number);
     }
     while (ok && t.step < t.options.steps && !t.result->stopped) {
@@ -436,13 +436,13 @@ hs_status hs_train(hs_session *s, const hs_target *target, const hs_proposal *pr
                          t.result->stopped;
         if (ok && t.options.checkpoint && due) {
             move_record(&t, write_number);
-            ok = checkpoint_write(s, t.options.checkpoint, &c);
+            ok = hs__checkpoint_write(s, t.options.checkpoint, &c);
         }
     }
     hs_training *r = t.result;
     r->steps = t.step;
     r->adapted = t.batch.adapted_now;
-    r->seconds = now_seconds() - t.begin;
+    r->seconds = hs__now_seconds() - t.begin;
     r->loss = t.tail_count ? t.tail_loss / (double)t.tail_count : (double)NAN;
     r->alpha = t.tail_count ? t.tail_alpha / (double)t.tail_count : (double)NAN;
     close_trainer(&t);
@@ -479,22 +479,22 @@ hs_status hs_evaluate(hs_session *s, const hs_target *target, const hs_proposal 
         return hs_session_status(s);
     if (batches == 0)
         return hs_session_fail(s, HS_EINVAL, "an evaluation needs at least one batch");
-    if (!batch_open(&b, s, target, proposal, &o, false, false))
+    if (!hs__batch_open(&b, s, target, proposal, &o, false, false))
         return hs_session_status(s);
     moments m[3] = { { 0, 0, 0 } };
-    const double begin = now_seconds();
+    const double begin = hs__now_seconds();
     double reported = begin;
     bool go_on = true;
     for (size_t i = 0; i < batches && go_on; i++) {
         /* Beyond all steps of a training, so that the draws are new. */
         const uint64_t step = ((uint64_t)1 << 40) + i;
-        batch_pick(&b, o.seed, step);
-        if (!batch_run(&b, o.seed, step))
+        hs__batch_pick(&b, o.seed, step);
+        if (!hs__batch_run(&b, o.seed, step))
             break;
         moments_add(&m[0], hs_plan_scalar(b.plan, b.loss));
         moments_add(&m[1], hs_plan_scalar(b.plan, b.alpha));
         moments_add(&m[2], hs_plan_scalar(b.plan, b.jump));
-        const double now = now_seconds();
+        const double now = hs__now_seconds();
         const bool due =
             options->report_every ? (i + 1) % options->report_every == 0 : now - reported > 0.5;
         if (o.progress && due) {
@@ -511,6 +511,6 @@ hs_status hs_evaluate(hs_session *s, const hs_target *target, const hs_proposal 
     }
     *result = (hs_evaluation){ m[0].mean, moments_error(&m[0]), m[1].mean, moments_error(&m[1]),
                                m[2].mean, moments_error(&m[2]) };
-    batch_close(&b);
+    hs__batch_close(&b);
     return hs_session_status(s);
 }

@@ -77,8 +77,8 @@ typedef struct {
 
 /** Trains the proposal. `result` may be NULL. On failure the session has failed too, and the parameters
  *  are those of the last good step. */
-hs_status hs_train(hs_session *s, const hs_target *target, const hs_proposal *proposal,
-                   const hs_train_options *options, hs_training *result);
+HS_API hs_status hs_train(hs_session *s, const hs_target *target, const hs_proposal *proposal,
+                          const hs_train_options *options, hs_training *result);
 
 /** The mean of an objective over `batches` batches of starts x proposals, without training, with its
  *  standard error over start points' batches; drawn with `seed` (0: the session's). The progress
@@ -87,7 +87,8 @@ hs_status hs_train(hs_session *s, const hs_target *target, const hs_proposal *pr
 typedef struct {
     double loss, loss_error, alpha, alpha_error, jump, jump_error;
 } hs_evaluation;
-hs_status hs_evaluate(hs_session *s, const hs_target *target, const hs_proposal *proposal,
-                      const hs_train_options *options, size_t batches, hs_evaluation *result);
+HS_API hs_status hs_evaluate(hs_session *s, const hs_target *target, const hs_proposal *proposal,
+                             const hs_train_options *options, size_t batches,
+                             hs_evaluation *result);
 
 #endif

@@ -20,13 +20,13 @@ typedef struct {
     double adapted_number; /* the same in the session's number type */
 } batch;
 
-bool batch_open(batch *b, hs_session *s, const hs_target *target, const hs_proposal *proposal,
-                const hs_train_options *options, bool gradients, bool trace);
-void batch_close(batch *b);
+bool hs__batch_open(batch *b, hs_session *s, const hs_target *target, const hs_proposal *proposal,
+                    const hs_train_options *options, bool gradients, bool trace);
+void hs__batch_close(batch *b);
 
 /* Picks start points from the list, if there is one. */
-void batch_pick(batch *b, uint64_t seed, uint64_t step);
-bool batch_run(batch *b, uint64_t seed, uint64_t step);
+void hs__batch_pick(batch *b, uint64_t seed, uint64_t step);
+bool hs__batch_run(batch *b, uint64_t seed, uint64_t step);
 
 /* The state of a training on disk, in two files of the format of nn/file.h: `path` holds parameters and
  * optimiser, `path`.N, where N is the optimiser's number of steps, the rest. The second is written first
@@ -43,14 +43,14 @@ typedef struct {
     uint64_t *kept_step; /* what a roll-back goes back to, if kept is not NULL */
     double *kept_adapted;
     double *kept;
-    double *record; /* [CHECKPOINT_RECORD]: of what was reported so far */
+    double *record;                 /* [CHECKPOINT_RECORD]: of what was reported so far */
     char previous[CHECKPOINT_PATH]; /* the second file that is on disk, or "" */
 } checkpoint;
 
 /* Reading leaves all as it is if there is no file. False after failing the session. */
-bool checkpoint_read(hs_session *s, const char *path, checkpoint *c);
-bool checkpoint_write(hs_session *s, const char *path, checkpoint *c);
+bool hs__checkpoint_read(hs_session *s, const char *path, checkpoint *c);
+bool hs__checkpoint_write(hs_session *s, const char *path, checkpoint *c);
 
-double now_seconds(void);
+double hs__now_seconds(void);
 
 #endif

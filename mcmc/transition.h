@@ -32,12 +32,12 @@ typedef struct {
 
 /** Records the transitions from x [dim] with noise n, one for each way in which the proposal moves,
  *  into t, which has room for hs_proposal_ways(). */
-void hs_transitions_at(const hs_target *target, const hs_proposal *proposal, hs_var x, hs_var n,
-                       hs_transition *t, const char *at);
+HS_API void hs_transitions_at(const hs_target *target, const hs_proposal *proposal, hs_var x,
+                              hs_var n, hs_transition *t, const char *at);
 #define hs_transitions(...) hs_transitions_at(__VA_ARGS__, HS_HERE)
 
 /** Squared jump |y - x|^2 over the original coordinates. */
-hs_var hs_transition_jump_at(const hs_transition *t, const char *at);
+HS_API hs_var hs_transition_jump_at(const hs_transition *t, const char *at);
 #define hs_transition_jump(...) hs_transition_jump_at(__VA_ARGS__, HS_HERE)
 
 /* ---- Objectives ----------------------------------------------------------------------------- */

@@ -2,9 +2,9 @@
 
 #include <math.h>
 
-#include <hastings/mcmc/parts_internal.h>
-#include <hastings/mcmc/sampler_internal.h>
-#include <hastings/mcmc/trainer_internal.h>
+#include "parts_internal.h"
+#include "sampler_internal.h"
+#include "trainer_internal.h"
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/random.h>
 
@@ -64,15 +64,15 @@ static bool start_chains(tuner *t, const hs_target *target)
 {
     const hs_tune_options *o = &t->options;
     if (o->points) {
-        sampler_set(&t->sampler, o->points);
+        hs__sampler_set(&t->sampler, o->points);
         return true;
     }
     if (hs_target_can_draw(target))
-        return sampler_start_exactly(&t->sampler, target, o->seed);
+        return hs__sampler_start_exactly(&t->sampler, target, o->seed);
     hs_random_rows(HS_F64, HS_NORMAL,
                    (hs_address){ .seed = o->seed, .stream = STREAM_START, .step = 0 }, 0, o->chains,
                    t->sampler.dim, t->points);
-    sampler_set(&t->sampler, t->points);
+    hs__sampler_set(&t->sampler, t->points);
     return true;
 }
 
@@ -109,7 +109,7 @@ static bool report(const tuner *t, uint64_t step, double alpha, double begin)
     if (!o->progress || (step % ((o->steps + 49) / 50) != 0 && step != o->steps))
         return true;
     const hs_progress p = {
-        "tune", step, o->steps, (double)NAN, alpha, (double)NAN, now_seconds() - begin
+        "tune", step, o->steps, (double)NAN, alpha, (double)NAN, hs__now_seconds() - begin
     };
     return o->progress(&p, o->context);
 }
@@ -119,18 +119,19 @@ static bool report(const tuner *t, uint64_t step, double alpha, double begin)
 static bool run(tuner *t, hs_tuning *result)
 {
     const hs_tune_options *o = &t->options;
-    const double begin = now_seconds();
+    const double begin = hs__now_seconds();
     double step, tail = 0;
     size_t tail_count = 0;
     averaging a;
     step = get_step(t);
     averaging_start(&a, step, o->acceptance);
     for (uint64_t i = 0; i < o->steps; i++) {
-        if (!sampler_step(&t->sampler, o->seed, i) || (i == 0 && !sampler_check_start(&t->sampler)))
+        if (!hs__sampler_step(&t->sampler, o->seed, i) ||
+            (i == 0 && !hs__sampler_check_start(&t->sampler)))
             return false;
         double alpha = 0;
         for (size_t c = 0; c < o->chains; c++)
-            alpha += sampler_value(&t->sampler, t->sampler.alpha, c) / (double)o->chains;
+            alpha += hs__sampler_value(&t->sampler, t->sampler.alpha, c) / (double)o->chains;
         step = averaging_step(&a, alpha);
         set_step(t, step);
         if (i >= o->steps - (o->steps + 3) / 4) {
@@ -138,7 +139,7 @@ static bool run(tuner *t, hs_tuning *result)
             tail_count++;
         }
         if (t->spread.mean && i >= o->steps / 20) {
-            sampler_get(&t->sampler, t->points);
+            hs__sampler_get(&t->sampler, t->points);
             variances_add(&t->spread, t->points, o->chains, t->sampler.dim);
             const bool due = i == o->steps / 10 || i == o->steps / 4 || i == o->steps / 2;
             if (due && t->spread.n >= 10) {
@@ -169,7 +170,8 @@ hs_status hs_tune(hs_session *s, const hs_target *target, const hs_proposal *pro
     o->seed = o->seed ? o->seed : hs_session_seed(s);
     if (hs_session_status(s))
         return hs_session_status(s);
-    if (!is_there(s, target, "tuning", "target") || !is_there(s, proposal, "tuning", "proposal"))
+    if (!hs__is_there(s, target, "tuning", "target") ||
+        !hs__is_there(s, proposal, "tuning", "proposal"))
         return hs_session_status(s);
     if (!(o->acceptance > 0 && o->acceptance < 1))
         return hs_session_fail(s, HS_EINVAL, "tuning: the acceptance must lie between 0 and 1");
@@ -184,7 +186,7 @@ hs_status hs_tune(hs_session *s, const hs_target *target, const hs_proposal *pro
         return hs_session_fail(s, HS_EINVAL,
                                "tuning: proposal \"%s\" has no parameter \"step\" of one number",
                                hs_proposal_name(proposal));
-    if (!sampler_open(&t.sampler, target, proposal, o->chains, REMEMBERS_TARGET))
+    if (!hs__sampler_open(&t.sampler, target, proposal, o->chains, REMEMBERS_TARGET))
         return hs_session_status(s);
     const size_t dim = t.sampler.dim;
     double *memory = hs_alloc_zero((o->chains + 3) * dim, sizeof *memory);
@@ -196,11 +198,11 @@ hs_status hs_tune(hs_session *s, const hs_target *target, const hs_proposal *pro
             t.spread.m2 = t.sds + 2 * dim;
         }
         if (start_chains(&t, target) && run(&t, result ? result : &unwanted) && o->last)
-            sampler_get(&t.sampler, o->last);
+            hs__sampler_get(&t.sampler, o->last);
     } else {
         hs_session_fail(s, HS_ENOMEM, "out of memory");
     }
     hs_free(memory);
-    sampler_close(&t.sampler);
+    hs__sampler_close(&t.sampler);
     return hs_session_status(s);
 }

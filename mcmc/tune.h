@@ -34,7 +34,7 @@ typedef struct {
 } hs_tuning;
 
 /** Tunes the parameters "step" (or "log_step") and, if the proposal has it, "scale". `result` may be NULL. */
-hs_status hs_tune(hs_session *s, const hs_target *target, const hs_proposal *proposal,
-                  const hs_tune_options *options, hs_tuning *result);
+HS_API hs_status hs_tune(hs_session *s, const hs_target *target, const hs_proposal *proposal,
+                         const hs_tune_options *options, hs_tuning *result);
 
 #endif

@@ -13,10 +13,10 @@ static const unsigned char file_magic[STREAM_MAGIC] = {
 static hs_status fail_early(hs_message *message, const char *path, hs_status status,
                             const char *text)
 {
-    stream s = stream_count();
+    stream s = hs__stream_count();
     s.path = path;
     s.message = message;
-    return stream_fail(&s, status, "%s", text);
+    return hs__stream_fail(&s, status, "%s", text);
 }
 
 /* What keeps a store and an optimiser from being saved or loaded together; HS_OK if nothing. */
@@ -35,28 +35,29 @@ static hs_status check_pair(const hs_params *ps, const hs_optimizer *optimizer, 
 static void put_vector(stream *s, const hs_params *ps, const void *vector)
 {
     for (size_t i = 0; i < ps->count; i++)
-        put_numbers(s, ps->dtype, (const char *)vector + ps->entry[i].offset, ps->entry[i].count);
+        hs__put_numbers(s, ps->dtype, (const char *)vector + ps->entry[i].offset,
+                        ps->entry[i].count);
 }
 
 static void put_all(stream *s, const hs_params *ps, const hs_optimizer *optimizer, uint64_t length)
 {
-    put_bytes(s, file_magic, sizeof file_magic);
-    put_u32(s, FILE_VERSION);
-    put_u32(s, (uint32_t)hs_dtype_size(ps->dtype));
-    put_u64(s, length);
-    put_u64(s, ps->count);
+    hs__put_bytes(s, file_magic, sizeof file_magic);
+    hs__put_u32(s, FILE_VERSION);
+    hs__put_u32(s, (uint32_t)hs_dtype_size(ps->dtype));
+    hs__put_u64(s, length);
+    hs__put_u64(s, ps->count);
     for (size_t i = 0; i < ps->count; i++) {
         const param_entry *entry = &ps->entry[i];
         const size_t name = strlen(entry->name);
-        put_u32(s, (uint32_t)name);
-        put_bytes(s, entry->name, name);
-        put_u32(s, (uint32_t)entry->shape.rank);
+        hs__put_u32(s, (uint32_t)name);
+        hs__put_bytes(s, entry->name, name);
+        hs__put_u32(s, (uint32_t)entry->shape.rank);
         for (int axis = 0; axis < entry->shape.rank; axis++)
-            put_u64(s, entry->shape.dim[axis]);
+            hs__put_u64(s, entry->shape.dim[axis]);
     }
-    put_u32(s, optimizer ? (uint32_t)optimizer->kind : 0);
-    put_u32(s, optimizer ? (uint32_t)optimizer->moments : 0);
-    put_u64(s, optimizer ? optimizer->steps : 0);
+    hs__put_u32(s, optimizer ? (uint32_t)optimizer->kind : 0);
+    hs__put_u32(s, optimizer ? (uint32_t)optimizer->moments : 0);
+    hs__put_u64(s, optimizer ? optimizer->steps : 0);
     put_vector(s, ps, ps->values);
     for (int i = 0; optimizer && i < optimizer->moments; i++)
         put_vector(s, ps, optimizer->moment[i]);
@@ -68,13 +69,13 @@ hs_status hs_params_save(const hs_params *ps, const hs_optimizer *optimizer, con
     const hs_status status = check_pair(ps, optimizer, path, message);
     if (status != HS_OK)
         return status;
-    stream count = stream_count();
+    stream count = hs__stream_count();
     put_all(&count, ps, optimizer, 0);
     const uint64_t length = count.position + 4; /* the checksum */
     stream s;
-    stream_create(&s, path, length, message);
+    hs__stream_create(&s, path, length, message);
     put_all(&s, ps, optimizer, length);
-    return stream_commit(&s);
+    return hs__stream_commit(&s);
 }
 
 /* ---- Loading ------------------------------------------------------------------------------ */
@@ -92,28 +93,29 @@ static void *take_vector(stream *s, const hs_params *ps)
         return NULL;
     char *vector = hs_alloc_zero(1, ps->bytes);
     if (!vector)
-        stream_fail(s, HS_ENOMEM, "out of memory for its numbers (%zu bytes)", ps->bytes);
+        hs__stream_fail(s, HS_ENOMEM, "out of memory for its numbers (%zu bytes)", ps->bytes);
     for (size_t i = 0; vector && i < ps->count; i++)
-        take_numbers(s, ps->dtype, vector + ps->entry[i].offset, ps->entry[i].count);
+        hs__take_numbers(s, ps->dtype, vector + ps->entry[i].offset, ps->entry[i].count);
     return vector;
 }
 
 static void take_header(stream *s, const hs_params *ps)
 {
     unsigned char magic[STREAM_MAGIC];
-    take_bytes(s, magic, sizeof magic); /* checked, as are version and length, by stream_open() */
-    (void)take_u32(s);
-    const uint32_t number = take_u32(s);
-    (void)take_u64(s);
-    const uint64_t count = take_u64(s);
+    hs__take_bytes(s, magic,
+                   sizeof magic); /* checked, as are version and length, by hs__stream_open() */
+    (void)hs__take_u32(s);
+    const uint32_t number = hs__take_u32(s);
+    (void)hs__take_u64(s);
+    const uint64_t count = hs__take_u64(s);
     if (s->status == HS_OK && number != 4 && number != 8)
-        stream_fail(s, HS_EFORMAT, "damaged: numbers of %lu bytes", (unsigned long)number);
+        hs__stream_fail(s, HS_EFORMAT, "damaged: numbers of %lu bytes", (unsigned long)number);
     if (s->status == HS_OK && number != hs_dtype_size(ps->dtype))
-        stream_fail(s, HS_EDTYPE, "its numbers are %s, expected %s",
-                    hs_dtype_name(number == 4 ? HS_F32 : HS_F64), hs_dtype_name(ps->dtype));
+        hs__stream_fail(s, HS_EDTYPE, "its numbers are %s, expected %s",
+                        hs_dtype_name(number == 4 ? HS_F32 : HS_F64), hs_dtype_name(ps->dtype));
     if (s->status == HS_OK && count != ps->count)
-        stream_fail(s, HS_EINVAL, "it has %llu parameters, expected %zu", (unsigned long long)count,
-                    ps->count);
+        hs__stream_fail(s, HS_EINVAL, "it has %llu parameters, expected %zu",
+                        (unsigned long long)count, ps->count);
 }
 
 /* Compares the description of parameter i with the store's. */
@@ -121,23 +123,24 @@ static void take_entry(stream *s, const hs_params *ps, size_t i)
 {
     const param_entry *entry = &ps->entry[i];
     char name[HS_NAME_LENGTH + 1] = "";
-    const uint32_t length = take_u32(s);
+    const uint32_t length = hs__take_u32(s);
     if (s->status == HS_OK && length > HS_NAME_LENGTH)
-        stream_fail(s, HS_EFORMAT, "damaged: a name of %lu bytes", (unsigned long)length);
+        hs__stream_fail(s, HS_EFORMAT, "damaged: a name of %lu bytes", (unsigned long)length);
     else
-        take_bytes(s, name, length);
-    const uint32_t rank = take_u32(s);
+        hs__take_bytes(s, name, length);
+    const uint32_t rank = hs__take_u32(s);
     if (s->status == HS_OK && rank > HS_MAX_RANK)
-        stream_fail(s, HS_EFORMAT, "damaged: a shape of %lu axes", (unsigned long)rank);
+        hs__stream_fail(s, HS_EFORMAT, "damaged: a shape of %lu axes", (unsigned long)rank);
     hs_shape shape = { s->status == HS_OK ? (int)rank : 0, { 0 } };
     for (int axis = 0; axis < shape.rank; axis++)
-        shape.dim[axis] = (size_t)take_u64(s);
+        shape.dim[axis] = (size_t)hs__take_u64(s);
     if (s->status == HS_OK && strcmp(name, entry->name) != 0)
-        stream_fail(s, HS_EINVAL, "parameter %zu is \"%s\", expected \"%s\"", i, name, entry->name);
+        hs__stream_fail(s, HS_EINVAL, "parameter %zu is \"%s\", expected \"%s\"", i, name,
+                        entry->name);
     if (s->status == HS_OK && !hs_shape_equal(&shape, &entry->shape)) {
         char found[HS_SHAPE_TEXT], expected[HS_SHAPE_TEXT];
-        stream_fail(s, HS_ESHAPE, "parameter \"%s\" has shape %s, expected %s", name,
-                    hs_shape_text(&shape, found), hs_shape_text(&entry->shape, expected));
+        hs__stream_fail(s, HS_ESHAPE, "parameter \"%s\" has shape %s, expected %s", name,
+                        hs_shape_text(&shape, found), hs_shape_text(&entry->shape, expected));
     }
 }
 
@@ -148,17 +151,17 @@ static void take_all(stream *s, const hs_params *ps, const hs_optimizer *optimiz
     take_header(s, ps);
     for (size_t i = 0; i < ps->count && s->status == HS_OK; i++)
         take_entry(s, ps, i);
-    const uint32_t kind = take_u32(s), moments = take_u32(s);
-    content->steps = take_u64(s);
+    const uint32_t kind = hs__take_u32(s), moments = hs__take_u32(s);
+    content->steps = hs__take_u64(s);
     if (s->status == HS_OK && (kind > OPTIMIZER_ADAMW || moments > MAX_MOMENTS))
-        stream_fail(s, HS_EFORMAT, "damaged: optimiser number %lu with %lu moments",
-                    (unsigned long)kind, (unsigned long)moments);
+        hs__stream_fail(s, HS_EFORMAT, "damaged: optimiser number %lu with %lu moments",
+                        (unsigned long)kind, (unsigned long)moments);
     if (s->status == HS_OK && optimizer && kind != (uint32_t)optimizer->kind)
-        stream_fail(s, HS_EINVAL, "it has the state of %s, expected %s", kinds[kind],
-                    kinds[optimizer->kind]);
+        hs__stream_fail(s, HS_EINVAL, "it has the state of %s, expected %s", kinds[kind],
+                        kinds[optimizer->kind]);
     if (s->status == HS_OK && optimizer && moments != (uint32_t)optimizer->moments)
-        stream_fail(s, HS_EINVAL, "its optimiser keeps %lu moments, expected %d",
-                    (unsigned long)moments, optimizer->moments);
+        hs__stream_fail(s, HS_EINVAL, "its optimiser keeps %lu moments, expected %d",
+                        (unsigned long)moments, optimizer->moments);
     content->values = take_vector(s, ps);
     for (uint32_t i = 0; i < moments && s->status == HS_OK; i++)
         content->moment[i] = take_vector(s, ps);
@@ -172,9 +175,9 @@ hs_status hs_params_load(hs_params *ps, hs_optimizer *optimizer, const char *pat
         return status;
     stream s;
     file_content content = { 0 };
-    stream_open(&s, path, file_magic, FILE_VERSION, message);
+    hs__stream_open(&s, path, file_magic, FILE_VERSION, message);
     take_all(&s, ps, optimizer, &content);
-    status = stream_close(&s);
+    status = hs__stream_close(&s);
     if (status == HS_OK && ps->bytes)
         memcpy(ps->values, content.values, ps->bytes);
     if (status == HS_OK && optimizer) {

@@ -33,16 +33,12 @@
 
 #include <hastings/nn/optimizer.h>
 #include <hastings/nn/params.h>
-
-/** What went wrong, as a sentence; "" after success. */
-typedef struct {
-    char text[512];
-} hs_message;
+#include <hastings/tensor/message.h>
 
 /** Saves a store, and the state of its optimiser unless that is NULL. `message` may be NULL.
  *  HS_EIO if the file cannot be written. */
-hs_status hs_params_save(const hs_params *ps, const hs_optimizer *optimizer, const char *path,
-                         hs_message *message) HS_MUST_CHECK;
+HS_API hs_status hs_params_save(const hs_params *ps, const hs_optimizer *optimizer,
+                                const char *path, hs_message *message) HS_MUST_CHECK;
 
 /**
  * Loads what was saved into a store that has the same parameters in the same order, and the state
@@ -50,7 +46,7 @@ hs_status hs_params_save(const hs_params *ps, const hs_optimizer *optimizer, con
  * HS_EFORMAT if it is damaged or not a parameter file of a known version, HS_EDTYPE, HS_ESHAPE or
  * HS_EINVAL if it is sound but of another number type, shape, name or kind.
  */
-hs_status hs_params_load(hs_params *ps, hs_optimizer *optimizer, const char *path,
-                         hs_message *message) HS_MUST_CHECK;
+HS_API hs_status hs_params_load(hs_params *ps, hs_optimizer *optimizer, const char *path,
+                                hs_message *message) HS_MUST_CHECK;
 
 #endif

@@ -58,13 +58,13 @@ hs_init hs_init_scaled(hs_init init, double factor)
     return init;
 }
 
-void numbers_to_doubles(hs_dtype dtype, const void *from, size_t n, double *to)
+void hs__numbers_to_doubles(hs_dtype dtype, const void *from, size_t n, double *to)
 {
     for (size_t i = 0; i < n; i++)
         to[i] = dtype == HS_F32 ? (double)((const float *)from)[i] : ((const double *)from)[i];
 }
 
-void numbers_from_doubles(hs_dtype dtype, const double *from, size_t n, void *to)
+void hs__numbers_from_doubles(hs_dtype dtype, const double *from, size_t n, void *to)
 {
     for (size_t i = 0; i < n; i++) {
         if (dtype == HS_F32)
@@ -102,7 +102,8 @@ static void fill_part(int part, void *context)
                        draw);
         for (size_t i = 0; i < n; i++)
             draw[i] = d->scale * (d->distribution == HS_UNIFORM ? 2 * draw[i] - 1 : draw[i]);
-        numbers_from_doubles(d->dtype, draw, n, (char *)d->out + first * hs_dtype_size(d->dtype));
+        hs__numbers_from_doubles(d->dtype, draw, n,
+                                 (char *)d->out + first * hs_dtype_size(d->dtype));
     }
 }
 
@@ -112,8 +113,8 @@ static void fill_drawn(drawing *d)
     hs_parallel_for(hs_threads_default(), (int)parts, fill_part, d);
 }
 
-hs_status init_fill(const hs_init *init, hs_dtype dtype, const hs_shape *shape, uint64_t seed,
-                    uint64_t hash, void *out)
+hs_status hs__init_fill(const hs_init *init, hs_dtype dtype, const hs_shape *shape, uint64_t seed,
+                        uint64_t hash, void *out)
 {
     const size_t count = hs_shape_count(shape);
     const double fan_out = shape->rank > 1 ? (double)shape->dim[0] : 1;
@@ -128,7 +129,7 @@ hs_status init_fill(const hs_init *init, hs_dtype dtype, const hs_shape *shape, 
             return HS_EINVAL;
         for (size_t i = 0; i < count && (init->values || init->number != 0); i++) {
             const double value = factor * (init->values ? init->values[i] : init->number);
-            numbers_from_doubles(dtype, &value, 1, (char *)out + i * hs_dtype_size(dtype));
+            hs__numbers_from_doubles(dtype, &value, 1, (char *)out + i * hs_dtype_size(dtype));
         }
         return HS_OK;
     case HS_INIT_NORMAL:

@@ -15,6 +15,8 @@
 #ifndef HASTINGS_NN_INIT_H
 #define HASTINGS_NN_INIT_H
 
+#include <hastings/tensor/api.h>
+
 #include <stddef.h>
 
 typedef enum {
@@ -37,28 +39,28 @@ typedef struct {
     size_t fan_in;        /**< 0: taken from the shape */
 } hs_init;
 
-hs_init hs_init_zero(void);
-hs_init hs_init_constant(double value);
+HS_API hs_init hs_init_zero(void);
+HS_API hs_init hs_init_constant(double value);
 
 /** Given numbers, as many as the shape has elements. */
-hs_init hs_init_values(const double *values);
+HS_API hs_init hs_init_values(const double *values);
 
 /** Normal with mean 0 and standard deviation sd. */
-hs_init hs_init_normal(double sd);
+HS_API hs_init hs_init_normal(double sd);
 
 /** Uniform on (-half_width, half_width). */
-hs_init hs_init_uniform(double half_width);
+HS_API hs_init hs_init_uniform(double half_width);
 
 /** Uniform on +-1 / sqrt(fan-in): the default of PyTorch's linear layers. */
-hs_init hs_init_lecun(void);
+HS_API hs_init hs_init_lecun(void);
 
 /** Normal with variance 2 / fan-in, for relu (He et al. 2015). */
-hs_init hs_init_he(void);
+HS_API hs_init hs_init_he(void);
 
 /** Uniform on +-sqrt(6 / (fan-in + fan-out)), for tanh (Glorot and Bengio 2010). */
-hs_init hs_init_glorot(void);
+HS_API hs_init hs_init_glorot(void);
 
 /** The same, with all numbers multiplied by a factor. */
-hs_init hs_init_scaled(hs_init init, double factor);
+HS_API hs_init hs_init_scaled(hs_init init, double factor);
 
 #endif

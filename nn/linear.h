@@ -30,11 +30,11 @@ typedef struct {
 
 /** Adds a layer's parameters, name.weight and name.bias, to a store. A NULL name is "linear";
  *  options may be NULL. */
-hs_linear hs_linear_new(hs_params *ps, const char *name, size_t in, size_t out,
-                        const hs_linear_options *options);
+HS_API hs_linear hs_linear_new(hs_params *ps, const char *name, size_t in, size_t out,
+                               const hs_linear_options *options);
 
 /** The layer of a vector [in], of any extent: a vector [out]. */
-hs_var hs_linear_apply_at(const hs_linear *layer, hs_var x, const char *at);
+HS_API hs_var hs_linear_apply_at(const hs_linear *layer, hs_var x, const char *at);
 #define hs_linear_apply(...) hs_linear_apply_at(__VA_ARGS__, HS_HERE)
 
 #endif

@@ -20,10 +20,10 @@
 typedef enum { HS_RELU, HS_TANH, HS_SIGMOID, HS_SOFTPLUS, HS_GELU, HS_IDENTITY } hs_activation;
 
 /** "relu", "tanh" and so on. */
-const char *hs_activation_name(hs_activation activation);
+HS_API const char *hs_activation_name(hs_activation activation);
 
 /** The activation of a value, elementwise. */
-hs_var hs_activate_at(hs_activation activation, hs_var x, const char *at);
+HS_API hs_var hs_activate_at(hs_activation activation, hs_var x, const char *at);
 #define hs_activate(...) hs_activate_at(__VA_ARGS__, HS_HERE)
 
 typedef struct {
@@ -44,13 +44,13 @@ typedef struct {
 } hs_mlp;
 
 /** Adds a network's parameters to a store. */
-hs_mlp hs_mlp_new(hs_params *ps, const hs_mlp_options *options);
+HS_API hs_mlp hs_mlp_new(hs_params *ps, const hs_mlp_options *options);
 
 /** The layer with number i = 0 .. depth; that with number depth is the output layer. */
-hs_linear hs_mlp_layer(const hs_mlp *net, size_t i);
+HS_API hs_linear hs_mlp_layer(const hs_mlp *net, size_t i);
 
 /** The network of a vector [in], of any extent: a vector [out]. */
-hs_var hs_mlp_apply_at(const hs_mlp *net, hs_var x, const char *at);
+HS_API hs_var hs_mlp_apply_at(const hs_mlp *net, hs_var x, const char *at);
 #define hs_mlp_apply(...) hs_mlp_apply_at(__VA_ARGS__, HS_HERE)
 
 #endif

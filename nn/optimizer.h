@@ -42,7 +42,7 @@ typedef struct {
     uint64_t warmup;
 } hs_schedule;
 
-double hs_schedule_rate(const hs_schedule *schedule, uint64_t step);
+HS_API double hs_schedule_rate(const hs_schedule *schedule, uint64_t step);
 
 /* ---- Optimisers --------------------------------------------------------------------------- */
 
@@ -71,26 +71,26 @@ typedef struct {
 
 /** An optimiser of all parameters of a store; options may be NULL. NULL if there is no memory,
  * which the functions below take for an optimiser that fails with HS_ENOMEM. */
-hs_optimizer *hs_sgd_new(hs_params *ps, const hs_sgd_options *options);
-hs_optimizer *hs_adam_new(hs_params *ps, const hs_adam_options *options);
-hs_optimizer *hs_adamw_new(hs_params *ps, const hs_adam_options *options);
-void hs_optimizer_free(hs_optimizer *optimizer);
+HS_API hs_optimizer *hs_sgd_new(hs_params *ps, const hs_sgd_options *options);
+HS_API hs_optimizer *hs_adam_new(hs_params *ps, const hs_adam_options *options);
+HS_API hs_optimizer *hs_adamw_new(hs_params *ps, const hs_adam_options *options);
+HS_API void hs_optimizer_free(hs_optimizer *optimizer);
 
 /** One step down the gradient. HS_ENONFINITE if the norm of the gradient is not finite: nothing has
  *  changed then, and the caller may go on with another gradient. */
-hs_status hs_optimizer_step(hs_optimizer *optimizer) HS_MUST_CHECK;
+HS_API hs_status hs_optimizer_step(hs_optimizer *optimizer) HS_MUST_CHECK;
 
 /** What went wrong in the last step (or in making the optimiser), or "". */
-const char *hs_optimizer_error(const hs_optimizer *optimizer);
+HS_API const char *hs_optimizer_error(const hs_optimizer *optimizer);
 
 /** "sgd", "adam" or "adamw". */
-const char *hs_optimizer_name(const hs_optimizer *optimizer);
+HS_API const char *hs_optimizer_name(const hs_optimizer *optimizer);
 
 /** Steps taken so far, and the learning rate of the next one. */
-uint64_t hs_optimizer_steps(const hs_optimizer *optimizer);
-double hs_optimizer_rate(const hs_optimizer *optimizer);
+HS_API uint64_t hs_optimizer_steps(const hs_optimizer *optimizer);
+HS_API double hs_optimizer_rate(const hs_optimizer *optimizer);
 
 /** Norm of the gradient in the last step, before clipping. */
-double hs_optimizer_norm(const hs_optimizer *optimizer);
+HS_API double hs_optimizer_norm(const hs_optimizer *optimizer);
 
 #endif

@@ -131,7 +131,7 @@ hs_param hs_params_add(hs_params *ps, const char *name, hs_shape shape, hs_init 
                               bytes);
     void *values = (char *)ps->values + ps->bytes;
     memset(values, 0, bytes);
-    if (init_fill(&init, ps->dtype, &shape, ps->seed, hash, values) != HS_OK)
+    if (hs__init_fill(&init, ps->dtype, &shape, ps->seed, hash, values) != HS_OK)
         return hs_params_fail(ps, HS_EINVAL, "parameter \"%s\" has an invalid initialiser", name);
     ps->entry[ps->count] = (param_entry){ copy, hash, shape, count, ps->bytes };
     ps->bytes += bytes;
@@ -223,14 +223,14 @@ void hs_param_get(hs_param p, double *values)
 {
     const param_entry *entry = entry_of(p);
     if (entry)
-        numbers_to_doubles(p.store->dtype, hs_param_values(p), entry->count, values);
+        hs__numbers_to_doubles(p.store->dtype, hs_param_values(p), entry->count, values);
 }
 
 void hs_param_set(hs_param p, const double *values)
 {
     const param_entry *entry = entry_of(p);
     if (entry)
-        numbers_from_doubles(p.store->dtype, values, entry->count, hs_param_values(p));
+        hs__numbers_from_doubles(p.store->dtype, values, entry->count, hs_param_values(p));
 }
 
 static void get_all(const hs_params *ps, const void *vector, double *to)
@@ -238,7 +238,8 @@ static void get_all(const hs_params *ps, const void *vector, double *to)
     for (size_t i = 0; i < ps->count; i++) {
         const param_entry *entry = &ps->entry[i];
         if (vector)
-            numbers_to_doubles(ps->dtype, (const char *)vector + entry->offset, entry->count, to);
+            hs__numbers_to_doubles(ps->dtype, (const char *)vector + entry->offset, entry->count,
+                                   to);
         else /* gradients that nobody asked for yet */
             memset(to, 0, entry->count * sizeof *to);
         to += entry->count;

@@ -31,11 +31,11 @@ struct hs_params {
 };
 
 /* Writes the initial numbers of a parameter to where zeros are; HS_EINVAL if the initialiser makes no sense. */
-hs_status init_fill(const hs_init *init, hs_dtype dtype, const hs_shape *shape, uint64_t seed,
-                    uint64_t hash, void *out);
+hs_status hs__init_fill(const hs_init *init, hs_dtype dtype, const hs_shape *shape, uint64_t seed,
+                        uint64_t hash, void *out);
 
 /* Copies with conversion between doubles and the numbers of a vector. */
-void numbers_to_doubles(hs_dtype dtype, const void *from, size_t n, double *to);
-void numbers_from_doubles(hs_dtype dtype, const double *from, size_t n, void *to);
+void hs__numbers_to_doubles(hs_dtype dtype, const void *from, size_t n, double *to);
+void hs__numbers_from_doubles(hs_dtype dtype, const double *from, size_t n, void *to);
 
 #endif

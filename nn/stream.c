@@ -11,7 +11,7 @@
 
 #include <hastings/tensor/memory.h>
 
-hs_status stream_fail(stream *s, hs_status status, const char *format, ...)
+hs_status hs__stream_fail(stream *s, hs_status status, const char *format, ...)
 {
     if (s->status != HS_OK)
         return s->status;
@@ -36,7 +36,7 @@ static void start(stream *s, const char *path, hs_message *message)
         message->text[0] = '\0';
     s->buffer = hs_alloc(STREAM_BUFFER);
     if (!s->buffer)
-        stream_fail(s, HS_ENOMEM, "out of memory for a buffer");
+        hs__stream_fail(s, HS_ENOMEM, "out of memory for a buffer");
 }
 
 static void finish(stream *s)
@@ -52,30 +52,30 @@ static void finish(stream *s)
 
 /* ---- Writing ------------------------------------------------------------------------------ */
 
-stream stream_count(void)
+stream hs__stream_count(void)
 {
     return (stream){ .path = "", .fd = -1 };
 }
 
-void stream_create(stream *s, const char *path, uint64_t length, hs_message *message)
+void hs__stream_create(stream *s, const char *path, uint64_t length, hs_message *message)
 {
     start(s, path, message);
     s->length = length;
     struct stat found;
     if (stat(path, &found) == 0 && !S_ISREG(found.st_mode)) { /* renaming would replace a device */
-        stream_fail(s, HS_EIO, "exists and is not a regular file");
+        hs__stream_fail(s, HS_EIO, "exists and is not a regular file");
         return;
     }
     const size_t size = strlen(path) + 64;
     s->temporary = hs_alloc(size);
     if (!s->temporary)
-        stream_fail(s, HS_ENOMEM, "out of memory for its name");
+        hs__stream_fail(s, HS_ENOMEM, "out of memory for its name");
     /* The name is ours alone: others have another process number, or met O_EXCL. */
     for (int attempt = 0; s->status == HS_OK && s->fd < 0; attempt++) {
         snprintf(s->temporary, size, "%s.%ld-%d.tmp", path, (long)getpid(), attempt);
         s->fd = open(s->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (s->fd < 0 && (errno != EEXIST || attempt == 99))
-            stream_fail(s, HS_EIO, "cannot create %s: %s", s->temporary, strerror(errno));
+            hs__stream_fail(s, HS_EIO, "cannot create %s: %s", s->temporary, strerror(errno));
     }
 }
 
@@ -87,9 +87,10 @@ static void flush(stream *s)
         if (n > 0)
             done += (size_t)n;
         else if (n == 0 || errno != EINTR)
-            stream_fail(s, HS_EIO, "cannot write byte %llu of %llu: %s",
-                        (unsigned long long)(s->position - s->used + done),
-                        (unsigned long long)s->length, n == 0 ? "no progress" : strerror(errno));
+            hs__stream_fail(s, HS_EIO, "cannot write byte %llu of %llu: %s",
+                            (unsigned long long)(s->position - s->used + done),
+                            (unsigned long long)s->length,
+                            n == 0 ? "no progress" : strerror(errno));
     }
     s->used = 0;
 }
@@ -112,7 +113,7 @@ static void put_raw(stream *s, const void *bytes, size_t n)
     }
 }
 
-void put_bytes(stream *s, const void *bytes, size_t n)
+void hs__put_bytes(stream *s, const void *bytes, size_t n)
 {
     if (s->fd >= 0)
         s->crc = crc32_z(s->crc, bytes, n);
@@ -125,23 +126,23 @@ static void encode(uint64_t value, unsigned char *bytes, size_t n)
         bytes[i] = (unsigned char)(value >> (8 * i));
 }
 
-void put_u32(stream *s, uint32_t value)
+void hs__put_u32(stream *s, uint32_t value)
 {
     unsigned char bytes[4];
     encode(value, bytes, sizeof bytes);
-    put_bytes(s, bytes, sizeof bytes);
+    hs__put_bytes(s, bytes, sizeof bytes);
 }
 
-void put_u64(stream *s, uint64_t value)
+void hs__put_u64(stream *s, uint64_t value)
 {
     unsigned char bytes[8];
     encode(value, bytes, sizeof bytes);
-    put_bytes(s, bytes, sizeof bytes);
+    hs__put_bytes(s, bytes, sizeof bytes);
 }
 
 enum { NUMBERS = 512 }; /* that are converted at once */
 
-void put_numbers(stream *s, hs_dtype dtype, const void *numbers, size_t n)
+void hs__put_numbers(stream *s, hs_dtype dtype, const void *numbers, size_t n)
 {
     const size_t size = hs_dtype_size(dtype);
     if (s->fd < 0) { /* only counting */
@@ -163,7 +164,7 @@ void put_numbers(stream *s, hs_dtype dtype, const void *numbers, size_t n)
                 encode(wide, bytes + 8 * i, 8);
             }
         }
-        put_bytes(s, bytes, part * size);
+        hs__put_bytes(s, bytes, part * size);
     }
 }
 
@@ -181,20 +182,20 @@ static void sync_directory(const char *path, char *scratch)
     }
 }
 
-hs_status stream_commit(stream *s)
+hs_status hs__stream_commit(stream *s)
 {
     unsigned char crc[4];
     encode(s->crc, crc, sizeof crc);
     put_raw(s, crc, sizeof crc);
     flush(s);
     if (s->status == HS_OK && fsync(s->fd) != 0)
-        stream_fail(s, HS_EIO, "cannot bring it to disk: %s", strerror(errno));
+        hs__stream_fail(s, HS_EIO, "cannot bring it to disk: %s", strerror(errno));
     const bool created = s->fd >= 0;
     if (created && close(s->fd) != 0)
-        stream_fail(s, HS_EIO, "cannot close it: %s", strerror(errno));
+        hs__stream_fail(s, HS_EIO, "cannot close it: %s", strerror(errno));
     s->fd = -1;
     if (s->status == HS_OK && rename(s->temporary, s->path) != 0)
-        stream_fail(s, HS_EIO, "cannot move the finished file here: %s", strerror(errno));
+        hs__stream_fail(s, HS_EIO, "cannot move the finished file here: %s", strerror(errno));
     if (s->status == HS_OK)
         sync_directory(s->path, s->temporary);
     else if (created)
@@ -217,10 +218,10 @@ static void refill(stream *s)
         if (n > 0)
             s->filled += (size_t)n;
         else if (n == 0 || errno != EINTR)
-            stream_fail(s, HS_EIO, "cannot read byte %llu of %llu: %s",
-                        (unsigned long long)(s->position + s->filled),
-                        (unsigned long long)s->length,
-                        n == 0 ? "the file became shorter" : strerror(errno));
+            hs__stream_fail(s, HS_EIO, "cannot read byte %llu of %llu: %s",
+                            (unsigned long long)(s->position + s->filled),
+                            (unsigned long long)s->length,
+                            n == 0 ? "the file became shorter" : strerror(errno));
     }
 }
 
@@ -229,7 +230,7 @@ static void take_raw(stream *s, void *bytes, size_t n)
     unsigned char *to = bytes;
     memset(bytes, 0, n); /* so that callers see no rubbish after an error */
     if (s->status == HS_OK && n > s->length - s->position)
-        stream_fail(s, HS_EFORMAT, "damaged: it ends in the middle of an item");
+        hs__stream_fail(s, HS_EFORMAT, "damaged: it ends in the middle of an item");
     while (s->status == HS_OK && n) {
         if (s->used == s->filled)
             refill(s);
@@ -242,7 +243,7 @@ static void take_raw(stream *s, void *bytes, size_t n)
     }
 }
 
-void take_bytes(stream *s, void *bytes, size_t n)
+void hs__take_bytes(stream *s, void *bytes, size_t n)
 {
     take_raw(s, bytes, n);
 }
@@ -255,27 +256,27 @@ static uint64_t decode(const unsigned char *bytes, size_t n)
     return value;
 }
 
-uint32_t take_u32(stream *s)
+uint32_t hs__take_u32(stream *s)
 {
     unsigned char bytes[4];
-    take_bytes(s, bytes, sizeof bytes);
+    hs__take_bytes(s, bytes, sizeof bytes);
     return (uint32_t)decode(bytes, sizeof bytes);
 }
 
-uint64_t take_u64(stream *s)
+uint64_t hs__take_u64(stream *s)
 {
     unsigned char bytes[8];
-    take_bytes(s, bytes, sizeof bytes);
+    hs__take_bytes(s, bytes, sizeof bytes);
     return decode(bytes, sizeof bytes);
 }
 
-void take_numbers(stream *s, hs_dtype dtype, void *numbers, size_t n)
+void hs__take_numbers(stream *s, hs_dtype dtype, void *numbers, size_t n)
 {
     const size_t size = hs_dtype_size(dtype);
     for (size_t first = 0; first < n && s->status == HS_OK; first += NUMBERS) {
         const size_t part = n - first < NUMBERS ? n - first : NUMBERS;
         unsigned char bytes[NUMBERS * 8];
-        take_bytes(s, bytes, part * size);
+        hs__take_bytes(s, bytes, part * size);
         for (size_t i = 0; i < part; i++) {
             char *to = (char *)numbers + (first + i) * size;
             const uint64_t wide = decode(bytes + i * size, size);
@@ -294,8 +295,8 @@ static void verify(stream *s, const unsigned char magic[STREAM_MAGIC], uint32_t 
     const uint64_t found = s->length;
     unsigned char header[STREAM_HEADER];
     if (found < STREAM_HEADER + 4) {
-        stream_fail(s, HS_EFORMAT, "%s: it has %llu bytes, fewer than a header",
-                    "not a parameter file, or truncated", (unsigned long long)found);
+        hs__stream_fail(s, HS_EFORMAT, "%s: it has %llu bytes, fewer than a header",
+                        "not a parameter file, or truncated", (unsigned long long)found);
         return;
     }
     take_raw(s, header, sizeof header);
@@ -303,14 +304,15 @@ static void verify(stream *s, const unsigned char magic[STREAM_MAGIC], uint32_t 
     const uint32_t written_version = (uint32_t)decode(header + STREAM_MAGIC, 4);
     const uint64_t written_length = decode(header + STREAM_MAGIC + 8, 8);
     if (s->status == HS_OK && memcmp(header, magic, STREAM_MAGIC) != 0)
-        stream_fail(s, HS_EFORMAT, "not a parameter file: its first bytes are not the magic ones");
+        hs__stream_fail(s, HS_EFORMAT,
+                        "not a parameter file: its first bytes are not the magic ones");
     if (s->status == HS_OK && written_version != version)
-        stream_fail(s, HS_EFORMAT, "format version is %lu, expected %lu",
-                    (unsigned long)written_version, (unsigned long)version);
+        hs__stream_fail(s, HS_EFORMAT, "format version is %lu, expected %lu",
+                        (unsigned long)written_version, (unsigned long)version);
     if (s->status == HS_OK && written_length != found)
-        stream_fail(s, HS_EFORMAT, "%s: expected %llu bytes, found %llu",
-                    found < written_length ? "truncated" : "something follows its end",
-                    (unsigned long long)written_length, (unsigned long long)found);
+        hs__stream_fail(s, HS_EFORMAT, "%s: expected %llu bytes, found %llu",
+                        found < written_length ? "truncated" : "something follows its end",
+                        (unsigned long long)written_length, (unsigned long long)found);
     while (s->status == HS_OK && s->position < found - 4) {
         if (s->used == s->filled)
             refill(s);
@@ -323,12 +325,12 @@ static void verify(stream *s, const unsigned char magic[STREAM_MAGIC], uint32_t 
     unsigned char stored[4];
     take_raw(s, stored, sizeof stored);
     if (s->status == HS_OK && decode(stored, 4) != s->crc)
-        stream_fail(s, HS_EFORMAT, "damaged: its checksum is %08lx, expected %08lx", s->crc,
-                    (unsigned long)decode(stored, 4));
+        hs__stream_fail(s, HS_EFORMAT, "damaged: its checksum is %08lx, expected %08lx", s->crc,
+                        (unsigned long)decode(stored, 4));
 }
 
-void stream_open(stream *s, const char *path, const unsigned char magic[STREAM_MAGIC],
-                 uint32_t version, hs_message *message)
+void hs__stream_open(stream *s, const char *path, const unsigned char magic[STREAM_MAGIC],
+                     uint32_t version, hs_message *message)
 {
     start(s, path, message);
     if (s->status != HS_OK)
@@ -336,24 +338,24 @@ void stream_open(stream *s, const char *path, const unsigned char magic[STREAM_M
     struct stat found;
     s->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (s->fd < 0 || fstat(s->fd, &found) != 0)
-        stream_fail(s, HS_EIO, "cannot open: %s", strerror(errno));
+        hs__stream_fail(s, HS_EIO, "cannot open: %s", strerror(errno));
     else if (!S_ISREG(found.st_mode))
-        stream_fail(s, HS_EIO, "not a regular file");
+        hs__stream_fail(s, HS_EIO, "not a regular file");
     if (s->status != HS_OK)
         return;
     s->length = (uint64_t)found.st_size;
     verify(s, magic, version);
     if (s->status == HS_OK && lseek(s->fd, 0, SEEK_SET) != 0)
-        stream_fail(s, HS_EIO, "cannot go back to its beginning: %s", strerror(errno));
+        hs__stream_fail(s, HS_EIO, "cannot go back to its beginning: %s", strerror(errno));
     s->position = 0;
     s->used = s->filled = 0;
 }
 
-hs_status stream_close(stream *s)
+hs_status hs__stream_close(stream *s)
 {
     if (s->status == HS_OK && s->position + 4 != s->length)
-        stream_fail(s, HS_EFORMAT, "damaged: %llu bytes follow the last number",
-                    (unsigned long long)(s->length - 4 - s->position));
+        hs__stream_fail(s, HS_EFORMAT, "damaged: %llu bytes follow the last number",
+                        (unsigned long long)(s->length - 4 - s->position));
     finish(s);
     return s->status;
 }

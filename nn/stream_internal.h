@@ -21,33 +21,33 @@ typedef struct {
 } stream;
 
 /* The first error wins; returns its status. */
-hs_status stream_fail(stream *s, hs_status status, const char *format, ...) HS_PRINTF(3, 4);
+hs_status hs__stream_fail(stream *s, hs_status status, const char *format, ...) HS_PRINTF(3, 4);
 
-/* ---- Writing: a counting stream (stream_count) writes nothing and learns the length. ---- */
+/* ---- Writing: a counting stream (hs__stream_count) writes nothing and learns the length. ---- */
 
-stream stream_count(void);
+stream hs__stream_count(void);
 
 /* Opens a temporary file beside `path`. */
-void stream_create(stream *s, const char *path, uint64_t length, hs_message *message);
-void put_bytes(stream *s, const void *bytes, size_t n);
-void put_u32(stream *s, uint32_t value);
-void put_u64(stream *s, uint64_t value);
-void put_numbers(stream *s, hs_dtype dtype, const void *numbers, size_t n);
+void hs__stream_create(stream *s, const char *path, uint64_t length, hs_message *message);
+void hs__put_bytes(stream *s, const void *bytes, size_t n);
+void hs__put_u32(stream *s, uint32_t value);
+void hs__put_u64(stream *s, uint64_t value);
+void hs__put_numbers(stream *s, hs_dtype dtype, const void *numbers, size_t n);
 
 /* Adds the checksum, and puts the file in its place; or, after an error, removes it. */
-hs_status stream_commit(stream *s);
+hs_status hs__stream_commit(stream *s);
 
 /* ---- Reading ---- */
 
 /* Opens a file and checks magic, version, length and checksum; then stands at its beginning. */
-void stream_open(stream *s, const char *path, const unsigned char magic[STREAM_MAGIC],
-                 uint32_t version, hs_message *message);
-void take_bytes(stream *s, void *bytes, size_t n);
-uint32_t take_u32(stream *s);
-uint64_t take_u64(stream *s);
-void take_numbers(stream *s, hs_dtype dtype, void *numbers, size_t n);
+void hs__stream_open(stream *s, const char *path, const unsigned char magic[STREAM_MAGIC],
+                     uint32_t version, hs_message *message);
+void hs__take_bytes(stream *s, void *bytes, size_t n);
+uint32_t hs__take_u32(stream *s);
+uint64_t hs__take_u64(stream *s);
+void hs__take_numbers(stream *s, hs_dtype dtype, void *numbers, size_t n);
 
 /* Everything up to the checksum must have been taken. */
-hs_status stream_close(stream *s);
+hs_status hs__stream_close(stream *s);
 
 #endif

@@ -26,11 +26,11 @@ hs_status hs_fit_newton(const hs_reference *r, const hs_objective_family *family
 {
     fit_problem p;
     fit_state at = { 0 };
-    hs_status status = fit_open(&p, r, 1, family, options, fit);
+    hs_status status = hs__fit_open(&p, r, 1, family, options, fit);
     const int most = p.options.iterations > 0 ? p.options.iterations : 20;
     while (!status && !fit->converged && fit->iterations < most) {
         double *a = &fit->coefficient[0];
-        status = fit_evaluate(&p, a, true, &at);
+        status = hs__fit_evaluate(&p, a, true, &at);
         if (!status && !(fabs(at.jacobian[0][0]) > 0))
             status = no_slope(&p);
         if (status)
@@ -40,7 +40,7 @@ hs_status hs_fit_newton(const hs_reference *r, const hs_objective_family *family
             step = -0.5 * *a;
         fit->iterations++;
         fit->converged = is_small(&p, &step, a);
-        fit_report(&p, &at, fit);
+        hs__fit_report(&p, &at, fit);
         *a += step;
     }
     return status;
@@ -51,20 +51,20 @@ hs_status hs_fit_least_squares(const hs_reference *r, size_t n, const hs_objecti
 {
     fit_problem p;
     fit_state at = { 0 }, next = { 0 };
-    hs_status status = fit_open(&p, r, n, family, options, fit);
+    hs_status status = hs__fit_open(&p, r, n, family, options, fit);
     const int most = p.options.iterations > 0 ? p.options.iterations : 20;
     double lambda = 1e-3;
     if (!status)
-        status = fit_evaluate(&p, fit->coefficient, true, &at);
+        status = hs__fit_evaluate(&p, fit->coefficient, true, &at);
     while (!status && !fit->converged && fit->iterations < most && lambda <= 1e8) {
         double step[C], moved[C] = { 0 };
-        if (!fit_normal_equations(&p, &at, lambda, at.residual, step))
+        if (!hs__fit_normal_equations(&p, &at, lambda, at.residual, step))
             return no_slope(&p);
         for (size_t j = 0; j < fit->count; j++)
             moved[j] = fit->coefficient[j] - step[j];
         fit->iterations++;
         fit->converged = is_small(&p, step, fit->coefficient);
-        status = fit_evaluate(&p, moved, true, &next);
+        status = hs__fit_evaluate(&p, moved, true, &next);
         const bool better = !status && next.cost <= at.cost;
         if (status == HS_EINVAL) { /* no optimum there */
             hs_session_clear(p.session);
@@ -77,7 +77,7 @@ hs_status hs_fit_least_squares(const hs_reference *r, size_t n, const hs_objecti
         }
     }
     if (!status)
-        fit_report(&p, &at, fit);
+        hs__fit_report(&p, &at, fit);
     return status;
 }
 
@@ -88,13 +88,13 @@ hs_status hs_fit_linear(const hs_reference *r, size_t n, double low, double high
     enum { POINTS = 5 };
     fit_problem p;
     fit_state at[POINTS] = { 0 }, line = { 0 };
-    hs_status status = fit_open(&p, r, n, family, options, fit);
+    hs_status status = hs__fit_open(&p, r, n, family, options, fit);
     if (!status && (fit->count != 1 || !(low < high)))
         status = hs_session_fail(p.session, HS_EINVAL,
                                  "fit: a linear fit needs one coefficient, and low < high");
     const double middle = 0.5 * (low + high), gap = (high - low) / (POINTS - 1);
     for (int k = 0; k < POINTS && !status; k++)
-        status = fit_evaluate(&p, (double[C]){ low + k * gap }, false, &at[k]);
+        status = hs__fit_evaluate(&p, (double[C]){ low + k * gap }, false, &at[k]);
     if (status)
         return status;
     /* alpha_i = mean_i + slope_i (A - middle) */
@@ -112,7 +112,7 @@ hs_status hs_fit_linear(const hs_reference *r, size_t n, double low, double high
                                           line.jacobian[i][0] * (low + k * gap - middle)));
         line.residual[i] = mean[i] - r[i].acceptance;
     }
-    if (!fit_normal_equations(&p, &line, 0, line.residual, away))
+    if (!hs__fit_normal_equations(&p, &line, 0, line.residual, away))
         return no_slope(&p);
     fit->coefficient[0] = middle - away[0];
     fit->converged = true;
@@ -122,7 +122,7 @@ hs_status hs_fit_linear(const hs_reference *r, size_t n, double low, double high
         line.residual[i] = line.acceptance[i] - r[i].acceptance;
         line.cost += line.residual[i] * line.residual[i];
     }
-    fit_report(&p, &line, fit);
+    hs__fit_report(&p, &line, fit);
     return HS_OK;
 }
 
@@ -155,7 +155,7 @@ hs_status hs_fit_stochastic(const hs_reference *r, size_t n, const hs_objective_
     fit_problem p;
     fit_state at = { 0 }, next = { 0 };
     double iterate[MOST][C], now[C];
-    hs_status status = fit_open(&p, r, n, family, options, fit);
+    hs_status status = hs__fit_open(&p, r, n, family, options, fit);
     const int given = p.options.iterations > 0 ? p.options.iterations : 60;
     const int most = given < LEAST ? LEAST : given > MOST ? MOST : given;
     const double tolerance = p.options.tolerance > 0 ? p.options.tolerance : 1e-3;
@@ -164,8 +164,8 @@ hs_status hs_fit_stochastic(const hs_reference *r, size_t n, const hs_objective_
     while (!status && !fit->converged && fit->iterations < most) {
         double step[C], moved[C] = { 0 }, foretold = 0;
         p.seed++;
-        status = fit_evaluate(&p, now, true, &at);
-        if (!status && !fit_normal_equations(&p, &at, lambda, at.residual, step))
+        status = hs__fit_evaluate(&p, now, true, &at);
+        if (!status && !hs__fit_normal_equations(&p, &at, lambda, at.residual, step))
             status = no_slope(&p);
         if (status)
             break;
@@ -177,7 +177,7 @@ hs_status hs_fit_stochastic(const hs_reference *r, size_t n, const hs_objective_
                 linear -= at.jacobian[i][j] * step[j];
             foretold += at.residual[i] * at.residual[i] - linear * linear;
         }
-        status = fit_evaluate(&p, moved, false, &next);
+        status = hs__fit_evaluate(&p, moved, false, &next);
         const bool better = !status && at.cost - next.cost >= 0.1 * foretold;
         if (status == HS_EINVAL) { /* no optimum there */
             hs_session_clear(p.session);

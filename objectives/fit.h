@@ -34,8 +34,8 @@ typedef struct {
 } hs_objective_family;
 
 /** Ab Initio with C(d) = A d, and A d log d, from a given A on. */
-hs_objective_family hs_ab_initio_family(double a);
-hs_objective_family hs_ab_initio_log_family(double a);
+HS_API hs_objective_family hs_ab_initio_family(double a);
+HS_API hs_objective_family hs_ab_initio_log_family(double a);
 
 typedef struct {
     hs_reference_options
@@ -61,16 +61,16 @@ typedef struct {
  * step that would change the sign of A is replaced by half the way to 0. It stops when a step is
  * smaller than tolerance |A|. A NULL family is Ab Initio from A = 0.2 on, here and below.
  */
-hs_status hs_fit_newton(const hs_reference *r, const hs_objective_family *family,
-                        const hs_fit_options *options, hs_fit *fit) HS_MUST_CHECK;
+HS_API hs_status hs_fit_newton(const hs_reference *r, const hs_objective_family *family,
+                               const hs_fit_options *options, hs_fit *fit) HS_MUST_CHECK;
 
 /**
  * The paper's balanced fit: straight lines through alpha_i(A) at five A from `low` to `high`, and
  * the A at which the sum of squares of the lines is smallest.
  */
-hs_status hs_fit_linear(const hs_reference *r, size_t n, double low, double high,
-                        const hs_objective_family *family, const hs_fit_options *options,
-                        hs_fit *fit) HS_MUST_CHECK;
+HS_API hs_status hs_fit_linear(const hs_reference *r, size_t n, double low, double high,
+                               const hs_objective_family *family, const hs_fit_options *options,
+                               hs_fit *fit) HS_MUST_CHECK;
 
 /**
  * Levenberg-Marquardt: the step p solves (J'J + lambda diag(J'J)) p = -J'(alpha(A) - alpha). It is
@@ -78,8 +78,9 @@ hs_status hs_fit_linear(const hs_reference *r, size_t n, double low, double high
  * Coefficients without an optimum count as a sum that does not fall. It stops when a step is
  * smaller than tolerance |A|, or lambda above 1e8.
  */
-hs_status hs_fit_least_squares(const hs_reference *r, size_t n, const hs_objective_family *family,
-                               const hs_fit_options *options, hs_fit *fit) HS_MUST_CHECK;
+HS_API hs_status hs_fit_least_squares(const hs_reference *r, size_t n,
+                                      const hs_objective_family *family,
+                                      const hs_fit_options *options, hs_fit *fit) HS_MUST_CHECK;
 
 /**
  * Stochastic Levenberg-Marquardt (in the manner of Bergou et al. 2018): every iteration has draws
@@ -89,7 +90,8 @@ hs_status hs_fit_least_squares(const hs_reference *r, size_t n, const hs_objecti
  * the second half of the iterations, whose scatter, in 4 consecutive batches, is the error. It
  * stops when there are at least 16 iterations and the errors are below tolerance |A|.
  */
-hs_status hs_fit_stochastic(const hs_reference *r, size_t n, const hs_objective_family *family,
-                            const hs_fit_options *options, hs_fit *fit) HS_MUST_CHECK;
+HS_API hs_status hs_fit_stochastic(const hs_reference *r, size_t n,
+                                   const hs_objective_family *family, const hs_fit_options *options,
+                                   hs_fit *fit) HS_MUST_CHECK;
 
 #endif

@@ -23,17 +23,19 @@ typedef struct {
 } fit_state;
 
 /* Checks what is given, and sets *fit to where the search begins. */
-hs_status fit_open(fit_problem *p, const hs_reference *r, size_t n,
-                   const hs_objective_family *family, const hs_fit_options *options, hs_fit *fit);
+hs_status hs__fit_open(fit_problem *p, const hs_reference *r, size_t n,
+                       const hs_objective_family *family, const hs_fit_options *options,
+                       hs_fit *fit);
 
 /* Acceptances at the optima, and their derivatives if `slopes`. */
-hs_status fit_evaluate(const fit_problem *p, const double *coefficient, bool slopes, fit_state *at);
+hs_status hs__fit_evaluate(const fit_problem *p, const double *coefficient, bool slopes,
+                           fit_state *at);
 
 /* x with (J'J + lambda diag(J'J)) x = J' r; false if there is none. */
-bool fit_normal_equations(const fit_problem *p, const fit_state *at, double lambda, const double *r,
-                          double x[C]);
+bool hs__fit_normal_equations(const fit_problem *p, const fit_state *at, double lambda,
+                              const double *r, double x[C]);
 
 /* Acceptances, misfit, and the coefficients' errors. */
-void fit_report(const fit_problem *p, const fit_state *at, hs_fit *fit);
+void hs__fit_report(const fit_problem *p, const fit_state *at, hs_fit *fit);
 
 #endif

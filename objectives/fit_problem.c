@@ -33,8 +33,9 @@ hs_objective_family hs_ab_initio_log_family(double a)
 /* ---- The function that is fitted ---------------------------------------------------------------
  */
 
-hs_status fit_open(fit_problem *p, const hs_reference *r, size_t n,
-                   const hs_objective_family *family, const hs_fit_options *options, hs_fit *fit)
+hs_status hs__fit_open(fit_problem *p, const hs_reference *r, size_t n,
+                       const hs_objective_family *family, const hs_fit_options *options,
+                       hs_fit *fit)
 {
     *p = (fit_problem){ .reference = r, .n = n };
     p->family = family ? *family : hs_ab_initio_family(0.2);
@@ -56,8 +57,8 @@ hs_status fit_open(fit_problem *p, const hs_reference *r, size_t n,
                                fit->count, n);
     for (size_t i = 0; i < n; i++)
         if (!(r[i].acceptance > 0 && r[i].acceptance < 1))
-            return reference_fail(&r[i], HS_EINVAL,
-                                  "its optimal acceptance must lie between 0 and 1");
+            return hs__reference_fail(&r[i], HS_EINVAL,
+                                      "its optimal acceptance must lie between 0 and 1");
     memcpy(fit->coefficient, p->family.start, sizeof fit->coefficient);
     return HS_OK;
 }
@@ -82,16 +83,17 @@ static hs_status slope_by(const fit_problem *p, size_t i, const double *coeffici
     moved[j] += h;
     const hs_objective o = p->family.make(moved);
     reference_run run;
-    hs_status status = reference_open(&run, &p->reference[i], &o, &sampling);
+    hs_status status = hs__reference_open(&run, &p->reference[i], &o, &sampling);
     if (!status)
-        status = reference_measure(&run, log(best->step), mean);
+        status = hs__reference_measure(&run, log(best->step), mean);
     if (!status)
         *result = (mean[SLOPE] - best->slope) / h;
-    reference_close(&run);
+    hs__reference_close(&run);
     return status;
 }
 
-hs_status fit_evaluate(const fit_problem *p, const double *coefficient, bool slopes, fit_state *at)
+hs_status hs__fit_evaluate(const fit_problem *p, const double *coefficient, bool slopes,
+                           fit_state *at)
 {
     const hs_objective o = p->family.make(coefficient);
     hs_status status = HS_OK;
@@ -150,8 +152,8 @@ static bool solve(size_t n, double a[C][C], double b[C])
     return true;
 }
 
-bool fit_normal_equations(const fit_problem *p, const fit_state *at, double lambda, const double *r,
-                          double x[C])
+bool hs__fit_normal_equations(const fit_problem *p, const fit_state *at, double lambda,
+                              const double *r, double x[C])
 {
     double a[C][C] = { 0 };
     const size_t count = p->family.count;
@@ -169,7 +171,7 @@ bool fit_normal_equations(const fit_problem *p, const fit_state *at, double lamb
 /* ---- Results -----------------------------------------------------------------------------------
  */
 
-void fit_report(const fit_problem *p, const fit_state *at, hs_fit *fit)
+void hs__fit_report(const fit_problem *p, const fit_state *at, hs_fit *fit)
 {
     memcpy(fit->acceptance, at->acceptance, sizeof fit->acceptance);
     fit->misfit = sqrt(at->cost);
@@ -178,7 +180,7 @@ void fit_report(const fit_problem *p, const fit_state *at, hs_fit *fit)
     for (size_t i = 0; i < p->n; i++) {
         double r[N] = { 0 }, x[C];
         r[i] = at->error[i];
-        if (fit_normal_equations(p, at, 0, r, x))
+        if (hs__fit_normal_equations(p, at, 0, r, x))
             for (size_t j = 0; j < fit->count; j++)
                 square[j] += x[j] * x[j];
     }

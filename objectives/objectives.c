@@ -224,7 +224,7 @@ hs_objective hs_nll(void)
     return (hs_objective){ .name = "nll", .loss = loss_nll };
 }
 
-const char *objective_fault(const hs_objective *o)
+const char *hs__objective_fault(const hs_objective *o)
 {
     if (o->loss == loss_ab_initio || o->loss == loss_ab_initio_log)
         return fault_of_coefficient(o);

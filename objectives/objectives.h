@@ -34,14 +34,14 @@
 /** Ab Initio with C(d) = a d. The paper's coefficients: 0.18125 (fitted to random walks), 0.25324
  * (to MALA), 0.21510 (to both); fit.h fits others. Independent of coordinates, and minimal if and
  * only if g(y|x) = pi(y). */
-hs_objective hs_ab_initio(double a);
+HS_API hs_objective hs_ab_initio(double a);
 
 /** The same with C(d) = a d log d, the right growth as d goes to infinity; d is at least 2. */
-hs_objective hs_ab_initio_log(double a);
+HS_API hs_objective hs_ab_initio_log(double a);
 
 /** Expected squared jump (Pasarica and Gelman 2010) over the original coordinates. Its gradient
  *  vanishes where nothing is accepted: start from small steps. */
-hs_objective hs_msjd(void);
+HS_API hs_objective hs_msjd(void);
 
 /**
  * L2HMC's (Levy et al. 2018) with sigma_min^2 = s2; 1 is the paper's. Jumps are over the original
@@ -51,12 +51,12 @@ hs_objective hs_msjd(void);
  * 1e-4 in u bounds it by 1e4, and what its derivative divides by, u^2, from below by 1e-8; it moves
  * the optimal acceptance of random walks by 0.0002.
  */
-hs_objective hs_l2hmc(double s2);
+HS_API hs_objective hs_l2hmc(double s2);
 
 /** The same with a guard of one's own. Without one (0) log u = log alpha + log(|y - x|^2 / s2) is
  * used, of which 1/u - u = -2 sinh(log u); log u is held between -80 and 80, where its gradient is
  * 0. */
-hs_objective hs_l2hmc_guarded(double s2, double guard);
+HS_API hs_objective hs_l2hmc_guarded(double s2, double guard);
 
 /** What the two objectives with a target acceptance have in common. */
 typedef struct {
@@ -80,20 +80,20 @@ typedef struct {
  * nothing: what is learnt then is to be accepted, by small steps or by one mode of many. A floor
  * keeps b from it.
  */
-hs_objective hs_gsm(double acceptance);
-hs_objective hs_gsm_with(const hs_target_acceptance *options);
+HS_API hs_objective hs_gsm(double acceptance);
+HS_API hs_objective hs_gsm_with(const hs_target_acceptance *options);
 
 /** Scout's (Dharamshi et al. 2021): the same with the divergence from the target instead of the
  * negative entropy. Where it comes to rest it is Ab Initio with A = 1 / b. */
-hs_objective hs_scout(double acceptance);
-hs_objective hs_scout_with(const hs_target_acceptance *options);
+HS_API hs_objective hs_scout(double acceptance);
+HS_API hs_objective hs_scout_with(const hs_target_acceptance *options);
 
 /** Kullback-Leibler divergence of the proposal from the target: Ab Initio with A = 0. */
-hs_objective hs_kl(void);
+HS_API hs_objective hs_kl(void);
 
 /** Negative log-likelihood, for independent proposals and start points drawn from the target: the
  *  divergence of the target from the proposal, up to the target's entropy. */
-hs_objective hs_nll(void);
+HS_API hs_objective hs_nll(void);
 
 /* ---- Objectives as text ------------------------------------------------------------------------
  */
@@ -101,15 +101,15 @@ hs_objective hs_nll(void);
 /** Reads "ab-initio", "ab-initio:0.2151", "gsm-60", "gsm:0.6,1,0.02", ...: a name, and for some
  *  numbers after a colon or a percentage after a dash. HS_EINVAL if it cannot be read, with a
  * sentence in error[size] (which may be NULL if size is 0), and *o left alone. */
-hs_status hs_objective_parse(const char *text, hs_objective *o, char *error,
-                             size_t size) HS_MUST_CHECK;
+HS_API hs_status hs_objective_parse(const char *text, hs_objective *o, char *error,
+                                    size_t size) HS_MUST_CHECK;
 
 /** Room for any objective as text. */
 enum { HS_OBJECTIVE_TEXT = 160 };
 
 /** Writes what hs_objective_parse() reads back, and returns text. An objective that is not of this
  *  header has its name as its text. */
-const char *hs_objective_text(const hs_objective *o, char text[HS_OBJECTIVE_TEXT]);
+HS_API const char *hs_objective_text(const hs_objective *o, char text[HS_OBJECTIVE_TEXT]);
 
 /** What can be read: the name, the numbers that follow ("" if none), and one line on what it is. */
 typedef struct {
@@ -119,6 +119,6 @@ typedef struct {
 } hs_objective_entry;
 
 /** The i-th of them; NULL after the last. */
-const hs_objective_entry *hs_objective_list(size_t i);
+HS_API const hs_objective_entry *hs_objective_list(size_t i);
 
 #endif

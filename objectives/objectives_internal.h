@@ -10,6 +10,6 @@
 #define OBJECTIVE_LIMIT 1e4
 
 /* What is wrong with the numbers of an objective, or NULL. */
-const char *objective_fault(const hs_objective *o);
+const char *hs__objective_fault(const hs_objective *o);
 
 #endif

@@ -227,7 +227,7 @@ hs_status hs_objective_parse(const char *text, hs_objective *o, char *error, siz
     for (size_t i = count; i < kind->most; i++)
         number[i] = kind->defaults[i];
     const hs_objective made = kind->make(number);
-    const char *fault = objective_fault(&made);
+    const char *fault = hs__objective_fault(&made);
     if (fault)
         return refuse(&r, "%s", fault);
     *o = made;

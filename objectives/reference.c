@@ -26,15 +26,15 @@ static hs_param step_of(const hs_reference *r)
     return named.index >= 0 ? named : hs_params_find(hs_proposal_params(r->proposal), "step");
 }
 
-const char *reference_name(const hs_reference *r)
+const char *hs__reference_name(const hs_reference *r)
 {
     return r->name ? r->name : hs_target_name(r->target);
 }
 
-hs_status reference_fail(const hs_reference *r, hs_status status, const char *what)
+hs_status hs__reference_fail(const hs_reference *r, hs_status status, const char *what)
 {
     return hs_session_fail(hs_target_session(r->target), status, "reference problem \"%s\": %s",
-                           reference_name(r), what);
+                           hs__reference_name(r), what);
 }
 
 static const char *fault_of(const hs_reference *r)
@@ -90,8 +90,8 @@ static void record(reference_run *run, const hs_objective *o)
     run->output[SLOPE] = hs_sum(r->log_step ? slope : hs_mul(step, slope), HS_ALL);
 }
 
-hs_status reference_open(reference_run *run, const hs_reference *r, const hs_objective *o,
-                         const hs_reference_options *options)
+hs_status hs__reference_open(reference_run *run, const hs_reference *r, const hs_objective *o,
+                             const hs_reference_options *options)
 {
     const hs_reference_options given = options ? *options : (hs_reference_options){ 0 };
     hs_session *s = hs_target_session(r->target);
@@ -102,7 +102,7 @@ hs_status reference_open(reference_run *run, const hs_reference *r, const hs_obj
     if (!fault && given.blocks == 1)
         fault = "there must be at least 2 blocks of rows";
     if (fault)
-        return reference_fail(r, HS_EINVAL, fault);
+        return hs__reference_fail(r, HS_EINVAL, fault);
     run->blocks = given.blocks ? given.blocks : 40;
     run->rows = ((given.rows ? given.rows : 200000) + run->blocks - 1) / run->blocks;
     run->seed = given.seed ? given.seed : hs_session_seed(s);
@@ -117,11 +117,11 @@ hs_status reference_open(reference_run *run, const hs_reference *r, const hs_obj
             &(hs_plan_options){ .starts = run->rows, .threads = hs_session_threads(s) });
     }
     if (status)
-        reference_fail(r, status, run->tape ? hs_tape_error(run->tape) : "out of memory");
+        hs__reference_fail(r, status, run->tape ? hs_tape_error(run->tape) : "out of memory");
     return status;
 }
 
-void reference_close(reference_run *run)
+void hs__reference_close(reference_run *run)
 {
     hs_plan_free(run->plan);
     hs_tape_free(run->tape);
@@ -129,14 +129,14 @@ void reference_close(reference_run *run)
     *run = (reference_run){ 0 };
 }
 
-double reference_log_step(const reference_run *run)
+double hs__reference_log_step(const reference_run *run)
 {
     double value;
     hs_param_get(run->step, &value);
     return run->reference->log_step ? value : log(value);
 }
 
-hs_status reference_measure(reference_run *run, double log_step, double mean[MEASURED])
+hs_status hs__reference_measure(reference_run *run, double log_step, double mean[MEASURED])
 {
     const double value = run->reference->log_step ? log_step : exp(log_step);
     hs_param_set(run->step, &value);
@@ -145,7 +145,7 @@ hs_status reference_measure(reference_run *run, double log_step, double mean[MEA
     for (size_t b = 0; b < run->blocks; b++) {
         const hs_status status = hs_plan_run(run->plan, &(hs_run){ .seed = run->seed, .step = b });
         if (status)
-            return reference_fail(run->reference, status, hs_plan_error(run->plan));
+            return hs__reference_fail(run->reference, status, hs_plan_error(run->plan));
         for (int i = 0; i < MEASURED; i++) {
             run->sample[b][i] = hs_plan_scalar(run->plan, run->output[i]);
             mean[i] += run->sample[b][i] / (double)run->blocks;
@@ -172,7 +172,7 @@ typedef struct {
 static hs_status solve_at(const equation *e, double x, point *p)
 {
     double mean[MEASURED];
-    const hs_status status = reference_measure(e->run, x, mean);
+    const hs_status status = hs__reference_measure(e->run, x, mean);
     *p = (point){ x, status ? 0 : e->sign * (mean[e->what] - e->level) };
     return status;
 }
@@ -194,8 +194,8 @@ static hs_status bracket(const equation *e, point first, point *low, point *high
             return HS_OK;
         }
     }
-    return reference_fail(e->run->reference, HS_EINVAL,
-                          "no solution is found within a factor of 1e5 of its step");
+    return hs__reference_fail(e->run->reference, HS_EINVAL,
+                              "no solution is found within a factor of 1e5 of its step");
 }
 
 /* Regula falsi with the weights of Anderson and Bjorck; bisection where an end has no slope. */
@@ -249,9 +249,9 @@ static hs_status describe(reference_run *run, double log_step, int by, hs_optimu
     hs_status status = HS_OK;
     *result = (hs_optimum){ .step = exp(log_step) };
     for (int i = 0; by >= 0 && !status && i < 2; i++)
-        status = reference_measure(run, log_step + (i ? h : -h), side[i]);
+        status = hs__reference_measure(run, log_step + (i ? h : -h), side[i]);
     if (!status)
-        status = reference_measure(run, log_step, mean);
+        status = hs__reference_measure(run, log_step, mean);
     if (status)
         return status;
     if (by >= 0) {
@@ -279,24 +279,24 @@ hs_status hs_reference_evaluate(const hs_reference *r, const hs_objective *o, do
                                 const hs_reference_options *options, hs_optimum *at)
 {
     reference_run run;
-    hs_status status = reference_open(&run, r, o, options);
+    hs_status status = hs__reference_open(&run, r, o, options);
     if (!status && !(step > 0))
-        status = reference_fail(r, HS_EINVAL, "a step must be positive");
+        status = hs__reference_fail(r, HS_EINVAL, "a step must be positive");
     if (!status)
         status = describe(&run, log(step), -1, at);
-    reference_close(&run);
+    hs__reference_close(&run);
     return status;
 }
 
-hs_status reference_solve(reference_run *run, int what, double level, double sign,
-                          hs_optimum *result)
+hs_status hs__reference_solve(reference_run *run, int what, double level, double sign,
+                              hs_optimum *result)
 {
     double root = 0;
     const equation e = { run, what, level, sign };
-    const double start = reference_log_step(run);
-    hs_status status = isfinite(start)
-                           ? solve(&e, start, &root)
-                           : reference_fail(run->reference, HS_EINVAL, "its step is not positive");
+    const double start = hs__reference_log_step(run);
+    hs_status status =
+        isfinite(start) ? solve(&e, start, &root)
+                        : hs__reference_fail(run->reference, HS_EINVAL, "its step is not positive");
     return status ? status : describe(run, root, what, result);
 }
 
@@ -304,10 +304,10 @@ hs_status hs_reference_optimum(const hs_reference *r, const hs_objective *o,
                                const hs_reference_options *options, hs_optimum *best)
 {
     reference_run run;
-    hs_status status = reference_open(&run, r, o, options);
+    hs_status status = hs__reference_open(&run, r, o, options);
     if (!status)
-        status = reference_solve(&run, SLOPE, 0, 1, best);
-    reference_close(&run);
+        status = hs__reference_solve(&run, SLOPE, 0, 1, best);
+    hs__reference_close(&run);
     return status;
 }
 
@@ -315,11 +315,11 @@ hs_status hs_reference_tune(const hs_reference *r, double acceptance, const hs_o
                             const hs_reference_options *options, hs_optimum *at)
 {
     reference_run run;
-    hs_status status = reference_open(&run, r, o, options);
+    hs_status status = hs__reference_open(&run, r, o, options);
     if (!status && !(acceptance > 0 && acceptance < 1))
-        status = reference_fail(r, HS_EINVAL, "an acceptance must lie between 0 and 1");
+        status = hs__reference_fail(r, HS_EINVAL, "an acceptance must lie between 0 and 1");
     if (!status)
-        status = reference_solve(&run, ACCEPTANCE, acceptance, -1, at);
-    reference_close(&run);
+        status = hs__reference_solve(&run, ACCEPTANCE, acceptance, -1, at);
+    hs__reference_close(&run);
     return status;
 }

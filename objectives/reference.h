@@ -54,8 +54,8 @@ typedef struct {
  * (a, b), n = (c, 0), with a normal and b and c chi-distributed with d - 1 and d degrees of
  * freedom. A row costs the same in any dimension, and is distributed exactly as in d dimensions.
  */
-hs_reference hs_reference_walk(hs_session *s, size_t dim);
-hs_reference hs_reference_mala(hs_session *s, size_t dim);
+HS_API hs_reference hs_reference_walk(hs_session *s, size_t dim);
+HS_API hs_reference hs_reference_mala(hs_session *s, size_t dim);
 
 typedef struct {
     size_t rows;      /**< 0: 200000 */
@@ -78,17 +78,20 @@ typedef struct {
 } hs_optimum;
 
 /** At the step given: all but curvature and acceptance_slope. */
-hs_status hs_reference_evaluate(const hs_reference *r, const hs_objective *o, double step,
-                                const hs_reference_options *options, hs_optimum *at) HS_MUST_CHECK;
+HS_API hs_status hs_reference_evaluate(const hs_reference *r, const hs_objective *o, double step,
+                                       const hs_reference_options *options,
+                                       hs_optimum *at) HS_MUST_CHECK;
 
 /** At the minimum of an objective, searched from the present step on. The errors of acceptance and
  * MSJD include that of the step. An objective with an adapted number keeps it as it is. HS_EINVAL
  * if the derivative does not change its sign within a factor of 1e5. */
-hs_status hs_reference_optimum(const hs_reference *r, const hs_objective *o,
-                               const hs_reference_options *options, hs_optimum *best) HS_MUST_CHECK;
+HS_API hs_status hs_reference_optimum(const hs_reference *r, const hs_objective *o,
+                                      const hs_reference_options *options,
+                                      hs_optimum *best) HS_MUST_CHECK;
 
 /** At the step with a given mean acceptance, which must fall as steps grow. */
-hs_status hs_reference_tune(const hs_reference *r, double acceptance, const hs_objective *o,
-                            const hs_reference_options *options, hs_optimum *at) HS_MUST_CHECK;
+HS_API hs_status hs_reference_tune(const hs_reference *r, double acceptance, const hs_objective *o,
+                                   const hs_reference_options *options,
+                                   hs_optimum *at) HS_MUST_CHECK;
 
 #endif

@@ -21,23 +21,23 @@ typedef struct {
     int runs;
 } reference_run;
 
-/* reference_close() is due also after a failure of reference_open(). */
-hs_status reference_open(reference_run *run, const hs_reference *r, const hs_objective *o,
-                         const hs_reference_options *options);
-void reference_close(reference_run *run);
+/* hs__reference_close() is due also after a failure of hs__reference_open(). */
+hs_status hs__reference_open(reference_run *run, const hs_reference *r, const hs_objective *o,
+                             const hs_reference_options *options);
+void hs__reference_close(reference_run *run);
 
-double reference_log_step(const reference_run *run);
+double hs__reference_log_step(const reference_run *run);
 
 /* Sets the step and measures. */
-hs_status reference_measure(reference_run *run, double log_step, double mean[MEASURED]);
+hs_status hs__reference_measure(reference_run *run, double log_step, double mean[MEASURED]);
 
 /* The step where sign * (measured - level), which rises with the step, is 0, and all that is known
  * there. */
-hs_status reference_solve(reference_run *run, int what, double level, double sign,
-                          hs_optimum *result);
+hs_status hs__reference_solve(reference_run *run, int what, double level, double sign,
+                              hs_optimum *result);
 
 /* Makes the session fail. */
-const char *reference_name(const hs_reference *r);
-hs_status reference_fail(const hs_reference *r, hs_status status, const char *what);
+const char *hs__reference_name(const hs_reference *r);
+hs_status hs__reference_fail(const hs_reference *r, hs_status status, const char *what);
 
 #endif

@@ -16,18 +16,18 @@
  * been seen to run SSE3 code on an AVX-512 machine, at a fifth of the speed), unless the environment
  * variable OPENBLAS_CORETYPE names a core, such as SkylakeX.
  */
-hs_isa hs_blas_isa(void);
+HS_API hs_isa hs_blas_isa(void);
 
 /** True if OpenBLAS's integers can hold the size. */
-bool hs_blas_fits(size_t n);
+HS_API bool hs_blas_fits(size_t n);
 
 /**
  * Row-major c (m x n, rows c_stride apart) = op(a) op(b), added to c if accumulate; op transposes
  * if the flag is set. op(a) is m x k and op(b) is k x n; a_stride and b_stride are the distances
  * of the rows of a and b as stored. All sizes and strides must fit, see hs_blas_fits().
  */
-void hs_blas_multiply(hs_dtype dtype, size_t m, size_t n, size_t k, const void *a, size_t a_stride,
-                      bool transpose_a, const void *b, size_t b_stride, bool transpose_b, void *c,
-                      size_t c_stride, bool accumulate);
+HS_API void hs_blas_multiply(hs_dtype dtype, size_t m, size_t n, size_t k, const void *a,
+                             size_t a_stride, bool transpose_a, const void *b, size_t b_stride,
+                             bool transpose_b, void *c, size_t c_stride, bool accumulate);
 
 #endif

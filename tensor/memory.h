@@ -8,6 +8,8 @@
 #ifndef HASTINGS_TENSOR_MEMORY_H
 #define HASTINGS_TENSOR_MEMORY_H
 
+#include <hastings/tensor/api.h>
+
 #include <stddef.h>
 
 enum { HS_ALIGN = 64 };
@@ -21,20 +23,20 @@ typedef struct {
 
 /** Replaces the allocator; NULL restores the default. Not thread-safe, and blocks must be
  *  released by the allocator that made them. */
-void hs_set_allocator(const hs_allocator *allocator);
+HS_API void hs_set_allocator(const hs_allocator *allocator);
 
 /** A block of at least `bytes` bytes, uninitialised; NULL if there is none. */
-void *hs_alloc(size_t bytes);
+HS_API void *hs_alloc(size_t bytes);
 
 /** The same, of count * size bytes, all zero; NULL also if the product overflows. */
-void *hs_alloc_zero(size_t count, size_t size);
+HS_API void *hs_alloc_zero(size_t count, size_t size);
 
 /** Moves a block of `old_bytes` into a new one of `new_bytes` and frees the old; on failure
  *  returns NULL and leaves the old block as it was. `block` may be NULL if old_bytes is 0. */
-void *hs_grow(void *block, size_t old_bytes, size_t new_bytes);
+HS_API void *hs_grow(void *block, size_t old_bytes, size_t new_bytes);
 
 /** Gives a block back; NULL is allowed. */
-void hs_free(void *block);
+HS_API void hs_free(void *block);
 
 /** Rounds up to a whole number of HS_ALIGN bytes. */
 static inline size_t hs_align_up(size_t bytes)
@@ -48,12 +50,12 @@ typedef struct hs_arena {
 } hs_arena;
 
 /** `bytes` from the arena, aligned to 16; NULL if there is no memory. */
-void *hs_arena_alloc(hs_arena *arena, size_t bytes);
+HS_API void *hs_arena_alloc(hs_arena *arena, size_t bytes);
 
 /** A copy of a string in the arena; NULL if there is no memory. */
-char *hs_arena_string(hs_arena *arena, const char *text);
+HS_API char *hs_arena_string(hs_arena *arena, const char *text);
 
 /** Frees everything taken from the arena. */
-void hs_arena_free(hs_arena *arena);
+HS_API void hs_arena_free(hs_arena *arena);
 
 #endif

@@ -1,9 +1,9 @@
-#include "message_internal.h"
+#include <hastings/tensor/message.h>
 
 #include <stdarg.h>
 #include <stdio.h>
 
-hs_status message_fail(hs_message *message, hs_status status, const char *format, ...)
+hs_status hs_message_fail(hs_message *message, hs_status status, const char *format, ...)
 {
     if (message) {
         va_list arguments;
@@ -14,7 +14,7 @@ hs_status message_fail(hs_message *message, hs_status status, const char *format
     return status;
 }
 
-void message_clear(hs_message *message)
+void hs_message_clear(hs_message *message)
 {
     if (message)
         message->text[0] = '\0';

@@ -8,7 +8,7 @@
 
 #include <hastings/tensor/blas.h>
 #include <hastings/tensor/memory.h>
-#include <hastings/tensor/product_internal.h>
+#include "product_internal.h"
 #include <hastings/tensor/threads.h>
 
 #include <limits.h>
@@ -33,7 +33,7 @@ static bool is_blas_fast(void)
     return hs_blas_isa() >= hs_cpu_isa();
 }
 
-hs_product_method hs_product_choose(hs_dtype dtype, size_t out, size_t in, size_t lanes)
+hs_product_method hs__product_choose(hs_dtype dtype, size_t out, size_t in, size_t lanes)
 {
     (void)dtype;
     const double o = (double)out, i = (double)in, l = (double)lanes;
@@ -65,7 +65,7 @@ static double cost_of_transposing(size_t out, size_t in, size_t lanes, size_t ve
            8 * (double)out * across + cost_of_dots(out, 0, 1, lanes, vector) + 150;
 }
 
-hs_product_method hs_product_sum_choose(hs_dtype dtype, const hs_product_sum *p)
+hs_product_method hs__product_sum_choose(hs_dtype dtype, const hs_product_sum *p)
 {
     const size_t out = p->out, in = p->in, lanes = p->lanes;
     const double terms = p->terms > 1 ? (double)p->terms : 1;
@@ -334,7 +334,7 @@ static bool fits_blas(const hs_product *p)
            hs_blas_fits(p->y_stride) && (p->w_in == 1 ? p->w_out >= p->in : p->w_in >= p->out);
 }
 
-void hs_product_run_as(hs_isa isa, hs_product_method method, hs_dtype dtype, const hs_product *p)
+void hs__product_run_as(hs_isa isa, hs_product_method method, hs_dtype dtype, const hs_product *p)
 {
     const size_t line = HS_ALIGN / hs_dtype_size(dtype); /* numbers in a cache line */
     const bool parallel = is_parallel(p->threads, p->out, p->in, p->lanes);
@@ -359,11 +359,11 @@ void hs_product_run_as(hs_isa isa, hs_product_method method, hs_dtype dtype, con
 
 void hs_product_run(hs_dtype dtype, const hs_product *p)
 {
-    const hs_product_method method = hs_product_choose(dtype, p->out, p->in, p->lanes);
+    const hs_product_method method = hs__product_choose(dtype, p->out, p->in, p->lanes);
     if (method == HS_PRODUCT_OWN && p->lanes > 1 && p->threads <= 1)
         product_tiles_table[hs_cpu_isa()][dtype]->run(p); /* the way of most products: no detour */
     else
-        hs_product_run_as(hs_cpu_isa(), method, dtype, p);
+        hs__product_run_as(hs_cpu_isa(), method, dtype, p);
 }
 
 /* ---- dw = sums over lanes ---- */
@@ -454,12 +454,12 @@ static void sum_terms(hs_isa isa, hs_product_method method, hs_dtype dtype, cons
         one.x = at(p->x, term * p->x_term * size);
         one.accumulate = p->accumulate || term > 0;
         one.accumulate_db = p->accumulate_db || term > 0;
-        hs_product_sum_run_as(isa, method, dtype, &one);
+        hs__product_sum_run_as(isa, method, dtype, &one);
     }
 }
 
-void hs_product_sum_run_as(hs_isa isa, hs_product_method method, hs_dtype dtype,
-                           const hs_product_sum *p)
+void hs__product_sum_run_as(hs_isa isa, hs_product_method method, hs_dtype dtype,
+                            const hs_product_sum *p)
 {
     if (p->terms > 1 && (p->lanes == 1 || method != HS_PRODUCT_OWN)) {
         sum_terms(isa, method, dtype, p);
@@ -490,24 +490,24 @@ void hs_product_sum_run_as(hs_isa isa, hs_product_method method, hs_dtype dtype,
 
 void hs_product_sum_run(hs_dtype dtype, const hs_product_sum *p)
 {
-    hs_product_sum_run_as(hs_cpu_isa(), hs_product_sum_choose(dtype, p), dtype, p);
+    hs__product_sum_run_as(hs_cpu_isa(), hs__product_sum_choose(dtype, p), dtype, p);
 }
 
-size_t hs_product_sum_scratch_any(hs_dtype dtype, size_t out, size_t in, size_t lanes)
+size_t hs__product_sum_scratch_any(hs_dtype dtype, size_t out, size_t in, size_t lanes)
 {
     return (line_up(dtype, lanes) + out) * line_up(dtype, in) * hs_dtype_size(dtype);
 }
 
 size_t hs_product_sum_scratch(hs_dtype dtype, const hs_product_sum *p)
 {
-    if (hs_product_sum_choose(dtype, p) != HS_PRODUCT_OWN_TRANSPOSED)
+    if (hs__product_sum_choose(dtype, p) != HS_PRODUCT_OWN_TRANSPOSED)
         return 0;
-    return hs_product_sum_scratch_any(dtype, p->out, p->in, p->lanes);
+    return hs__product_sum_scratch_any(dtype, p->out, p->in, p->lanes);
 }
 
 /* ---- The others ---- */
 
-void hs_product_lane_run_as(hs_isa isa, hs_dtype dtype, const hs_product_lane *p)
+void hs__product_lane_run_as(hs_isa isa, hs_dtype dtype, const hs_product_lane *p)
 {
     if (p->lanes == 1)
         product_vectors_table[isa][dtype]->lane(p);
@@ -517,7 +517,7 @@ void hs_product_lane_run_as(hs_isa isa, hs_dtype dtype, const hs_product_lane *p
 
 void hs_product_lane_run(hs_dtype dtype, const hs_product_lane *p)
 {
-    hs_product_lane_run_as(hs_cpu_isa(), dtype, p);
+    hs__product_lane_run_as(hs_cpu_isa(), dtype, p);
 }
 
 static double number(hs_dtype dtype, const void *base, size_t index)

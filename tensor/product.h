@@ -57,7 +57,7 @@ typedef struct hs_product {
     int threads; /* splits the outputs of a large product; 0 or 1: run here alone */
 } hs_product;
 
-void hs_product_run(hs_dtype dtype, const hs_product *product);
+HS_API void hs_product_run(hs_dtype dtype, const hs_product *product);
 
 /**
  * dw[o * in + i] (+)= sum over l < lanes of dy[o * dy_stride + l] * x[i * x_stride + l], where
@@ -83,10 +83,10 @@ typedef struct {
     size_t dy_term, x_term; /* and from one to the next, elements */
 } hs_product_sum;
 
-void hs_product_sum_run(hs_dtype dtype, const hs_product_sum *product);
+HS_API void hs_product_sum_run(hs_dtype dtype, const hs_product_sum *product);
 
 /** Bytes of scratch that a product of this size (out, in, lanes and terms are looked at) needs; may be 0. */
-size_t hs_product_sum_scratch(hs_dtype dtype, const hs_product_sum *product);
+HS_API size_t hs_product_sum_scratch(hs_dtype dtype, const hs_product_sum *product);
 
 /**
  * y[(o * n + j) * y_stride + l] = sum over k < in of a(o, k) * b(k, j) lane by lane, o < out,
@@ -107,14 +107,14 @@ typedef struct {
     size_t y_stride;
 } hs_product_lane;
 
-void hs_product_lane_run(hs_dtype dtype, const hs_product_lane *product);
+HS_API void hs_product_lane_run(hs_dtype dtype, const hs_product_lane *product);
 
 /**
  * Plain row-major product of shared matrices: c (m x n, contiguous) = op(a) op(b), op transposing
  * if the flag is set; a is m x k (or k x m), b is k x n (or n x k), contiguous. Runs on OpenBLAS.
  */
-void hs_product_shared_run(hs_dtype dtype, size_t m, size_t n, size_t k, const void *a,
-                           bool transpose_a, const void *b, bool transpose_b, void *c,
-                           bool accumulate);
+HS_API void hs_product_shared_run(hs_dtype dtype, size_t m, size_t n, size_t k, const void *a,
+                                  bool transpose_a, const void *b, bool transpose_b, void *c,
+                                  bool accumulate);
 
 #endif

@@ -43,17 +43,17 @@ typedef struct {
 typedef enum { HS_PRODUCT_OWN, HS_PRODUCT_OWN_TRANSPOSED, HS_PRODUCT_BLAS } hs_product_method;
 
 /** The method that hs_product_run() and hs_product_sum_run() choose at a size. */
-hs_product_method hs_product_choose(hs_dtype dtype, size_t out, size_t in, size_t lanes);
-hs_product_method hs_product_sum_choose(hs_dtype dtype, const hs_product_sum *product);
+hs_product_method hs__product_choose(hs_dtype dtype, size_t out, size_t in, size_t lanes);
+hs_product_method hs__product_sum_choose(hs_dtype dtype, const hs_product_sum *product);
 
 /** The same products by a given method and instruction set. */
-void hs_product_run_as(hs_isa isa, hs_product_method method, hs_dtype dtype,
-                       const hs_product *product);
-void hs_product_sum_run_as(hs_isa isa, hs_product_method method, hs_dtype dtype,
-                           const hs_product_sum *product);
-void hs_product_lane_run_as(hs_isa isa, hs_dtype dtype, const hs_product_lane *product);
+void hs__product_run_as(hs_isa isa, hs_product_method method, hs_dtype dtype,
+                        const hs_product *product);
+void hs__product_sum_run_as(hs_isa isa, hs_product_method method, hs_dtype dtype,
+                            const hs_product_sum *product);
+void hs__product_lane_run_as(hs_isa isa, hs_dtype dtype, const hs_product_lane *product);
 
 /** Bytes of scratch that suffice for any method. */
-size_t hs_product_sum_scratch_any(hs_dtype dtype, size_t out, size_t in, size_t lanes);
+size_t hs__product_sum_scratch_any(hs_dtype dtype, size_t out, size_t in, size_t lanes);
 
 #endif

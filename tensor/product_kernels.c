@@ -10,8 +10,8 @@
  * Lanes that fill no more than half of their last vector of 64 bytes take one of 32 there. It costs half as much where the
  * processor makes a long sum in two halves, and no more elsewhere: 100 lanes are 6 vectors and a half, not 7.
  */
-#include <hastings/tensor/product_internal.h>
-#include <hastings/tensor/product_simd_internal.h>
+#include "product_internal.h"
+#include "product_simd_internal.h"
 
 enum { MAX_TO = 6, MAX_NV = HS_VECTOR_BYTES == 64 ? 4 : 2 };
 enum { FLAT_TO = 3, FLAT_NV = 2 * MAX_NV }; /* the largest tile of few outputs */

@@ -5,8 +5,8 @@
  * lanes, then folds the lanes of LANES sums at a time into one vector. Columns are the inputs, and
  * at the end, where sums of dy itself are wanted (db), one that stands for ones.
  */
-#include <hastings/tensor/product_internal.h>
-#include <hastings/tensor/product_simd_internal.h>
+#include "product_internal.h"
+#include "product_simd_internal.h"
 
 enum {
     MAX_TO = HS_VECTOR_BYTES == 64 ? 6 : 4,

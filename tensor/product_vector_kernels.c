@@ -2,8 +2,8 @@
  * Products with one lane: vectors run over features, and every weight is read once, so memory
  * sets the pace. Nothing is aligned or padded here.
  */
-#include <hastings/tensor/product_internal.h>
-#include <hastings/tensor/product_simd_internal.h>
+#include "product_internal.h"
+#include "product_simd_internal.h"
 
 /* Weights that are FAR, too many for the caches near by, are read as several streams, each of them whole and far from
  * the others: the processor guesses what will be read next page by page, and rows next to each other, which share pages,

@@ -16,9 +16,9 @@
 #include <Random123/philox.h>
 
 #include <hastings/tensor/cpu.h>
-#include <hastings/tensor/random_internal.h>
+#include "random_internal.h"
 
-HS_KERNEL_TABLE(hs_random_kernels, hs_random_kernels);
+HS_KERNEL_TABLE(hs_random_kernels, random);
 
 static hs_philox_address philox_address(hs_address at)
 {
@@ -46,7 +46,7 @@ double hs_random_at(hs_dtype dtype, hs_distribution d, hs_address at, uint32_t r
     const hs_philox_address address = philox_address(at);
     if (d == HS_NORMAL) {
         /* By the kernel, since no other code rounds as its log and sine do. */
-        const hs_random_kernels *kernels = hs_random_kernels_table[hs_cpu_isa()][dtype];
+        const hs_random_kernels *kernels = random_table[hs_cpu_isa()][dtype];
         union {
             float f32[HS_PHILOX_COLUMNS];
             double f64[HS_PHILOX_COLUMNS];
@@ -67,13 +67,12 @@ void hs_random_lanes(hs_dtype dtype, hs_distribution d, hs_address at, uint32_t 
                      size_t columns, void *out, size_t stride)
 {
     const hs_philox_address address = philox_address(at);
-    hs_random_kernels_table[hs_cpu_isa()][dtype]->lanes(d, &address, row0, lanes, columns, out,
-                                                        stride);
+    random_table[hs_cpu_isa()][dtype]->lanes(d, &address, row0, lanes, columns, out, stride);
 }
 
 void hs_random_rows(hs_dtype dtype, hs_distribution d, hs_address at, uint32_t row0, size_t rows,
                     size_t columns, void *out)
 {
     const hs_philox_address address = philox_address(at);
-    hs_random_kernels_table[hs_cpu_isa()][dtype]->rows(d, &address, row0, rows, columns, out);
+    random_table[hs_cpu_isa()][dtype]->rows(d, &address, row0, rows, columns, out);
 }

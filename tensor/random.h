@@ -34,18 +34,18 @@ typedef struct {
 } hs_address;
 
 /** One draw, the reference for all the others; slow. */
-double hs_random_at(hs_dtype dtype, hs_distribution d, hs_address at, uint32_t row,
-                    uint32_t column);
+HS_API double hs_random_at(hs_dtype dtype, hs_distribution d, hs_address at, uint32_t row,
+                           uint32_t column);
 
 /** out[column * stride + lane] for rows row0 + lane, lane < lanes, and columns 0 .. columns-1:
  *  the layout of shards. `out` and stride are aligned to HS_ALIGN bytes, and lanes up to the end of
  *  that many bytes get some draws as well: padding then never holds odd numbers. */
-void hs_random_lanes(hs_dtype dtype, hs_distribution d, hs_address at, uint32_t row0, size_t lanes,
-                     size_t columns, void *out, size_t stride);
+HS_API void hs_random_lanes(hs_dtype dtype, hs_distribution d, hs_address at, uint32_t row0,
+                            size_t lanes, size_t columns, void *out, size_t stride);
 
 /** out[row * columns + column] for rows row0 .. row0+rows-1: the layout of users' arrays.
  *  Vectorised over columns; no alignment needed. */
-void hs_random_rows(hs_dtype dtype, hs_distribution d, hs_address at, uint32_t row0, size_t rows,
-                    size_t columns, void *out);
+HS_API void hs_random_rows(hs_dtype dtype, hs_distribution d, hs_address at, uint32_t row0,
+                           size_t rows, size_t columns, void *out);
 
 #endif

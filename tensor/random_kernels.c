@@ -8,7 +8,7 @@
  */
 #include <hastings/tensor/cpu.h>
 #include <hastings/tensor/memory.h>
-#include <hastings/tensor/random_internal.h>
+#include "random_internal.h"
 #include <hastings/tensor/simd.h>
 #include <hastings/tensor/vector_math.h>
 
@@ -252,5 +252,5 @@ static void rows_kernel(hs_distribution d, const hs_philox_address *at, uint32_t
     }
 }
 
-extern const hs_random_kernels HS_KERNEL(hs_random_kernels);
-const hs_random_kernels HS_KERNEL(hs_random_kernels) = { lanes_kernel, rows_kernel };
+extern const hs_random_kernels HS_KERNEL(random);
+const hs_random_kernels HS_KERNEL(random) = { lanes_kernel, rows_kernel };

@@ -13,6 +13,8 @@
 #ifndef HASTINGS_TENSOR_SHAPE_H
 #define HASTINGS_TENSOR_SHAPE_H
 
+#include <hastings/tensor/api.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -25,7 +27,7 @@ static inline size_t hs_dtype_size(hs_dtype dtype)
 }
 
 /** "f32" or "f64". */
-const char *hs_dtype_name(hs_dtype dtype);
+HS_API const char *hs_dtype_name(hs_dtype dtype);
 
 enum { HS_MAX_RANK = 4 };
 
@@ -41,30 +43,30 @@ typedef struct {
 
 /** The shape of `rank` axes with the lengths in `dim`. rank > HS_MAX_RANK gives an invalid shape
  *  (rank -1), which every recording function reports. */
-hs_shape hs_shape_of(const size_t *dim, int rank);
+HS_API hs_shape hs_shape_of(const size_t *dim, int rank);
 static inline hs_shape hs_scalar_shape(void)
 {
     return (hs_shape){ 0, { 0 } };
 }
 
 /** Number of elements; 1 for a scalar. Only for shapes that hs_shape_valid() accepts. */
-size_t hs_shape_count(const hs_shape *shape);
+HS_API size_t hs_shape_count(const hs_shape *shape);
 
 /** True if the rank is in range, no axis is empty, and count * 16 does not overflow size_t. */
-bool hs_shape_valid(const hs_shape *shape);
+HS_API bool hs_shape_valid(const hs_shape *shape);
 
-bool hs_shape_equal(const hs_shape *a, const hs_shape *b);
+HS_API bool hs_shape_equal(const hs_shape *a, const hs_shape *b);
 
 /** The common shape of a and b; false if they do not broadcast. */
-bool hs_shape_broadcast(const hs_shape *a, const hs_shape *b, hs_shape *out);
+HS_API bool hs_shape_broadcast(const hs_shape *a, const hs_shape *b, hs_shape *out);
 
 /** Room for any shape as text. */
 enum { HS_SHAPE_TEXT = 4 + HS_MAX_RANK * 22 };
 
 /** Writes "[3, 4]", or "scalar", and returns text. */
-const char *hs_shape_text(const hs_shape *shape, char text[HS_SHAPE_TEXT]);
+HS_API const char *hs_shape_text(const hs_shape *shape, char text[HS_SHAPE_TEXT]);
 
 /** a * b into *out; false if it overflows. */
-bool hs_size_mul(size_t a, size_t b, size_t *out);
+HS_API bool hs_size_mul(size_t a, size_t b, size_t *out);
 
 #endif

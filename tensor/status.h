@@ -8,6 +8,8 @@
 #ifndef HASTINGS_TENSOR_STATUS_H
 #define HASTINGS_TENSOR_STATUS_H
 
+#include <hastings/tensor/api.h>
+
 /* The one list of codes: name, then the sentence shown to people. */
 #define HS_STATUS_LIST(X)                                                                          \
     X(HS_OK, "no error")                                                                           \
@@ -28,15 +30,6 @@ typedef enum {
 } hs_status;
 
 /** The sentence for a code; never NULL. */
-const char *hs_status_text(hs_status status);
-
-/* A status that is ignored is a bug: the compiler says so. */
-#if defined(__GNUC__)
-#define HS_MUST_CHECK          __attribute__((warn_unused_result))
-#define HS_PRINTF(text, first) __attribute__((format(printf, text, first)))
-#else
-#define HS_MUST_CHECK
-#define HS_PRINTF(text, first)
-#endif
+HS_API const char *hs_status_text(hs_status status);
 
 #endif

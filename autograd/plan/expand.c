@@ -9,11 +9,11 @@
  *
  * So values that depend on a sum over features are written as linear combinations, with one number for each row as
  * factors, of values that do not, or that need one sum less. A sum of such a value is the combination of the sums. */
-#include "plan_graph_internal.h"
+#include "graph_internal.h"
 
 #include <string.h>
 
-bool graph_always_expands = false;
+bool hs__graph_always_expands = false;
 
 enum { MOST_TERMS = 8, MOST_DEPTH = 400 };
 
@@ -46,14 +46,14 @@ static const plan_node *at(const expander *e, int32_t id)
 static int32_t make(expander *e, op_code op, int32_t a, int32_t b, hs_extent extent,
                     const hs_shape *shape)
 {
-    const int32_t id = graph_make(e->plan, e->table, op, a, b, extent, shape, e->tape_id);
+    const int32_t id = hs__graph_make(e->plan, e->table, op, a, b, extent, shape, e->tape_id);
     e->table->no_memory = e->table->no_memory || id < 0;
     return id < 0 ? 0 : id; /* any node: all of this is thrown away */
 }
 
 static int32_t make_constant(expander *e, double number)
 {
-    const int32_t id = graph_constant(e->plan, e->table, number, e->tape_id);
+    const int32_t id = hs__graph_constant(e->plan, e->table, number, e->tape_id);
     e->table->no_memory = e->table->no_memory || id < 0;
     return id < 0 ? 0 : id;
 }
@@ -275,7 +275,7 @@ static const linear_form *form_of(expander *e, int32_t id, int depth)
 
 /* ---- Sums ------------------------------------------------------------------------------------ */
 
-int32_t graph_expand_sum(hs_plan *plan, node_table *table, const plan_node *sum)
+int32_t hs__graph_expand_sum(hs_plan *plan, node_table *table, const plan_node *sum)
 {
     expander e = { plan, table, sum->tape_id };
     const int32_t of = sum->input[0];
@@ -318,7 +318,7 @@ int32_t graph_expand_sum(hs_plan *plan, node_table *table, const plan_node *sum)
 
 /* ---- Cost ------------------------------------------------------------------------------------ */
 
-bool graph_cost(const hs_plan *plan, double *cost)
+bool hs__graph_cost(const hs_plan *plan, double *cost)
 {
     /* For each op its call; for each number that is kept while a sum is completed writing and reading it. */
     enum { OF_NODE = 512, OF_KEPT = 2 };

@@ -21,7 +21,7 @@ static size_t count_factors(const hs_plan *plan, int32_t i)
             const plan_step *step = &plan->step[stage][k];
             if (step->out.kind != IN_SUM || step->out.index != i)
                 continue;
-            if (stage != STAGE_SHARD || !is_outer_product(step) || step->out.offset)
+            if (stage != STAGE_SHARD || !hs__is_outer_product(step) || step->out.offset)
                 return 0;
             count++;
         }
@@ -39,7 +39,7 @@ static bool is_read(const hs_plan *plan, int32_t sum)
     return false;
 }
 
-bool plan_keep_factors(hs_plan *plan)
+bool hs__plan_keep_factors(hs_plan *plan)
 {
     for (size_t o = 0; o < plan->outputs; o++) {
         const plan_node *node = &plan->node[plan->output[o].node];
@@ -49,7 +49,7 @@ bool plan_keep_factors(hs_plan *plan)
         const void **a = hs_arena_alloc(&plan->arena, 2 * count * sizeof *a), **b = a + count;
         hs_factors *factors = hs_arena_alloc(&plan->arena, sizeof *factors);
         if (!a || !factors)
-            return plan_no_memory(plan);
+            return hs__plan_no_memory(plan);
         *factors = (hs_factors){ .count = count, .a = a, .b = b };
         size_t at = 0;
         for (int32_t k = 0; k < plan->steps[STAGE_SHARD]; k++) {
@@ -60,7 +60,7 @@ bool plan_keep_factors(hs_plan *plan)
                 step->factor[i] =
                     hs_arena_alloc(&plan->arena, (i ? step->n : step->m) * plan->element);
                 if (!step->factor[i])
-                    return plan_no_memory(plan);
+                    return hs__plan_no_memory(plan);
             }
             factors->rows = step->m;
             factors->columns = step->n;

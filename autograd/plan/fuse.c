@@ -4,7 +4,7 @@
  * its value, and it is never stored. */
 #include "plan_internal.h"
 
-int32_t plan_owner(const hs_plan *plan, int32_t id)
+int32_t hs__plan_owner(const hs_plan *plan, int32_t id)
 {
     while (plan->node[id].making == BY_VIEW)
         id = plan->node[id].host;
@@ -83,7 +83,7 @@ static hs_activation_kind activation_of(op_code op)
     }
 }
 
-bool plan_is_layer(const hs_plan *plan, int32_t id, plan_layer *layer)
+bool hs__plan_is_layer(const hs_plan *plan, int32_t id, plan_layer *layer)
 {
     const plan_node *node = &plan->node[id];
     if (node->op != OP_matmul || node->extent == HS_SHARED)
@@ -102,11 +102,11 @@ bool plan_is_layer(const hs_plan *plan, int32_t id, plan_layer *layer)
     return false;
 }
 
-bool plan_layer_of(const hs_plan *plan, int32_t id, plan_layer *layer)
+bool hs__plan_layer_of(const hs_plan *plan, int32_t id, plan_layer *layer)
 {
     const plan_node *node = &plan->node[id];
     return node->making == BY_STEP && node->stage == STAGE_SHARD && !is_unused(node) &&
-           plan_is_layer(plan, node->product >= 0 ? node->product : id, layer);
+           hs__plan_is_layer(plan, node->product >= 0 ? node->product : id, layer);
 }
 
 /* A layer, or one of each row of a matrix of the batch: the forms whose kernels can do more. */
@@ -114,7 +114,7 @@ static bool takes_tail(const hs_plan *plan, int32_t id)
 {
     const plan_node *node = &plan->node[id];
     plan_layer layer;
-    return plan_is_layer(plan, id, &layer) ||
+    return hs__plan_is_layer(plan, id, &layer) ||
            (node->op == OP_matmul && node->extent != HS_SHARED &&
             plan->node[node->input[1]].extent == HS_SHARED && !node->attributes->transpose[0]);
 }
@@ -228,7 +228,7 @@ static bool link_sigmoids(hs_plan *plan)
             continue;
         int32_t *input = hs_arena_alloc(&plan->arena, 2 * sizeof *input);
         if (!input)
-            return plan_no_memory(plan);
+            return hs__plan_no_memory(plan);
         input[0] = node->input[0];
         input[1] = sigmoid;
         node->input = input;
@@ -243,7 +243,7 @@ static void fuse_products(hs_plan *plan, product_tail *tail)
     for (int32_t id = 0; id < plan->nodes; id++) {
         plan_node *node = &plan->node[id];
         if (is_unused(node) || node->stage != STAGE_SHARD || node->making != BY_STEP ||
-            op_table[node->op].kind != KIND_ELEMENTWISE || is_summed_softplus(plan, id))
+            hs__op_table[node->op].kind != KIND_ELEMENTWISE || is_summed_softplus(plan, id))
             continue;
         for (int i = node->inputs - 1; i >= 0; i--) {
             const int32_t in = node->input[i];
@@ -354,7 +354,7 @@ static void merge_sums(hs_plan *plan)
 /* A whole vector of the batch that is summed over it: its owner, or -1. */
 static int32_t whole_vector(const hs_plan *plan, int32_t id, size_t count)
 {
-    const int32_t owner = plan_owner(plan, id);
+    const int32_t owner = hs__plan_owner(plan, id);
     const plan_node *node = &plan->node[owner];
     return node->count == count && plan->node[id].count == count && node->extent != HS_SHARED
                ? owner
@@ -374,7 +374,7 @@ static size_t summed_of_left(const hs_plan *plan, const plan_node *product)
 static void join_left_sums(hs_plan *plan, int32_t *product)
 {
     if (plan->factors)
-        return; /* then the product may not be computed: plan_factors.c */
+        return; /* then the product may not be computed: plan/factors.c */
     for (int32_t id = 0; id < plan->nodes; id++)
         product[id] = -1;
     for (int32_t id = 0; id < plan->nodes; id++) {
@@ -403,14 +403,14 @@ static void join_left_sums(hs_plan *plan, int32_t *product)
     }
 }
 
-bool plan_fuse(hs_plan *plan)
+bool hs__plan_fuse(hs_plan *plan)
 {
     const size_t nodes = (size_t)plan->nodes;
     plan->tail = hs_arena_alloc(&plan->arena, nodes * sizeof *plan->tail);
     int32_t *user = hs_alloc(nodes * sizeof *user);
     if (!plan->tail || !user) {
         hs_free(user);
-        return plan_no_memory(plan);
+        return hs__plan_no_memory(plan);
     }
     for (size_t id = 0; id < nodes; id++)
         plan->tail[id] = (product_tail){ -1, -1, -1, HS_ACT_NONE, -1 };

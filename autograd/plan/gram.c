@@ -3,12 +3,12 @@
  * second-level cache again; together, every value is loaded once. */
 #include "plan_internal.h"
 
-bool gram_allowed = true;
+bool hs__gram_allowed = true;
 
 /* More than two in three of the sums that are made must be wanted: with fewer, loads are saved but multiply-adds lost. */
 static bool is_worth_it(int wanted, int made)
 {
-    return gram_allowed && wanted >= 2 && 3 * wanted > 2 * made;
+    return hs__gram_allowed && wanted >= 2 && 3 * wanted > 2 * made;
 }
 
 /* The sum of products of a step that may be one of several; or NULL. */
@@ -27,7 +27,7 @@ static bool lasts_until(const hs_plan *plan, const plan_step *step, int32_t rank
     const plan_node *product = &plan->node[plan->node[step->node].input[0]];
     bool lasts = true;
     for (int i = 0; i < product->inputs; i++) {
-        const plan_node *value = &plan->node[plan_owner(plan, product->input[i])];
+        const plan_node *value = &plan->node[hs__plan_owner(plan, product->input[i])];
         lasts = lasts && (!value->local || value->last >= rank);
     }
     return lasts;
@@ -76,7 +76,7 @@ static bool join(plan_gram *gram, const plan_step *step)
     return true;
 }
 
-bool gram_make(hs_plan *plan, plan_sweep *sweep, plan_step *step)
+bool hs__gram_make(hs_plan *plan, plan_sweep *sweep, plan_step *step)
 {
     plan_gram gram = { .last = -1 };
     int32_t end = -1, wanted = 0, last_made = -1;
@@ -106,13 +106,13 @@ bool gram_make(hs_plan *plan, plan_sweep *sweep, plan_step *step)
     gram.lanes = step[end].program->inner;
     sweep->gram = hs_arena_alloc(&plan->arena, sizeof *sweep->gram);
     if (!sweep->gram)
-        return plan_no_memory(plan);
+        return hs__plan_no_memory(plan);
     *sweep->gram = gram;
     return true;
 }
 
-void gram_run(const plan_gram *gram, run_state *state, size_t first, size_t count, char *out,
-              size_t apart)
+void hs__gram_run(const plan_gram *gram, run_state *state, size_t first, size_t count, char *out,
+                  size_t apart)
 {
     const size_t element = state->plan->element;
     const void *vector[GRAM_VECTORS], *number = NULL;

@@ -1,10 +1,10 @@
 /* First pass: the nodes that the outputs need, without repetitions and identities. */
-#include "plan_graph_internal.h"
+#include "graph_internal.h"
 
 #include <stdarg.h>
 #include <string.h>
 
-bool plan_fail(hs_plan *plan, hs_status status, int32_t node, const char *format, ...)
+bool hs__plan_fail(hs_plan *plan, hs_status status, int32_t node, const char *format, ...)
 {
     const tape_node *where = &plan->tape->node[plan->node[node].tape_id];
     char text[400];
@@ -16,7 +16,7 @@ bool plan_fail(hs_plan *plan, hs_status status, int32_t node, const char *format
     return false;
 }
 
-bool plan_no_memory(hs_plan *plan)
+bool hs__plan_no_memory(hs_plan *plan)
 {
     hs_tape_fail(plan->tape, HS_ENOMEM, "hs_plan_new", "out of memory");
     return false;
@@ -49,7 +49,7 @@ static bool same_node(const hs_plan *plan, const plan_node *a, const plan_node *
             return false;
     if (a->op == OP_input)
         return a->tape_id == b->tape_id;
-    return attributes_equal(a->attributes, b->attributes, a->count * plan->element);
+    return hs__attributes_equal(a->attributes, b->attributes, a->count * plan->element);
 }
 
 static int32_t append(hs_plan *plan, const plan_node *node)
@@ -108,7 +108,7 @@ static bool grow_table(const hs_plan *plan, node_table *table)
     return true;
 }
 
-int32_t graph_find(hs_plan *plan, node_table *table, const plan_node *node)
+int32_t hs__graph_find(hs_plan *plan, node_table *table, const plan_node *node)
 {
     if (!grow_table(plan, table))
         return -1;
@@ -144,22 +144,22 @@ static bool stretch_inputs(hs_plan *plan, node_table *table, plan_node *node)
                                  .inputs = 1,
                                  .input = source,
                                  .tape_id = node->tape_id };
-        if ((node->input[i] = graph_find(plan, table, &wide)) < 0)
+        if ((node->input[i] = hs__graph_find(plan, table, &wide)) < 0)
             return false;
     }
     return true;
 }
 
-int32_t graph_add(hs_plan *plan, node_table *table, plan_node *node)
+int32_t hs__graph_add(hs_plan *plan, node_table *table, plan_node *node)
 {
-    const int32_t other = graph_simplify(plan, table, node);
+    const int32_t other = hs__graph_simplify(plan, table, node);
     if (other != -1)
         return other < 0 ? -1 : other;
-    return stretch_inputs(plan, table, node) ? graph_find(plan, table, node) : -1;
+    return stretch_inputs(plan, table, node) ? hs__graph_find(plan, table, node) : -1;
 }
 
-int32_t graph_make(hs_plan *plan, node_table *table, op_code op, int32_t a, int32_t b,
-                   hs_extent extent, const hs_shape *shape, int32_t tape_id)
+int32_t hs__graph_make(hs_plan *plan, node_table *table, op_code op, int32_t a, int32_t b,
+                       hs_extent extent, const hs_shape *shape, int32_t tape_id)
 {
     int32_t *input = hs_arena_alloc(&plan->arena, 2 * sizeof *input);
     if (!input)
@@ -173,7 +173,7 @@ int32_t graph_make(hs_plan *plan, node_table *table, op_code op, int32_t a, int3
                        .inputs = b < 0 ? 1 : 2,
                        .input = input,
                        .tape_id = tape_id };
-    return graph_add(plan, table, &node);
+    return hs__graph_add(plan, table, &node);
 }
 
 static int32_t add_node(hs_plan *plan, node_table *table, int32_t tape_id, const int32_t *map)
@@ -187,7 +187,7 @@ static int32_t add_node(hs_plan *plan, node_table *table, int32_t tape_id, const
                        .attributes = from->attributes,
                        .tape_id = tape_id };
     if (node.op == OP_constant)
-        return graph_constant(plan, table, from->attributes->number, tape_id);
+        return hs__graph_constant(plan, table, from->attributes->number, tape_id);
     if (from->inputs) {
         node.input = hs_arena_alloc(&plan->arena, (size_t)from->inputs * sizeof *node.input);
         if (!node.input)
@@ -197,12 +197,12 @@ static int32_t add_node(hs_plan *plan, node_table *table, int32_t tape_id, const
     }
     /* A traced plan keeps every node apart, so that the first bad one can be named. */
     if (plan->trace && node.op != OP_count)
-        return stretch_inputs(plan, table, &node) ? graph_find(plan, table, &node) : -1;
+        return stretch_inputs(plan, table, &node) ? hs__graph_find(plan, table, &node) : -1;
     /* A sum of softplus may be taken from the sigmoid, if a gradient needs that too: then it comes first. */
-    if (node.op == OP_softplus && graph_make(plan, table, OP_sigmoid, node.input[0], -1,
-                                             node.extent, &node.shape, tape_id) < 0)
+    if (node.op == OP_softplus && hs__graph_make(plan, table, OP_sigmoid, node.input[0], -1,
+                                                 node.extent, &node.shape, tape_id) < 0)
         return -1;
-    return graph_add(plan, table, &node);
+    return hs__graph_add(plan, table, &node);
 }
 
 static void mark_live(const hs_plan *plan, bool *live)
@@ -232,12 +232,13 @@ static bool assign_stages(hs_plan *plan)
         }
         node->sums_batch = node->extent == HS_SHARED && batch_input;
         if (late_input && (node->extent != HS_SHARED || node->sums_batch))
-            return plan_fail(plan, HS_EEXTENT, id,
-                             "%s: a value for each %s needs a sum over the whole batch, which is "
-                             "known only when all rows are done; compute the sum in a plan of its "
-                             "own and feed it to this one as a shared input",
-                             op_table[node->op].name,
-                             hs_extent_name(node->extent == HS_SHARED ? HS_ROW : node->extent));
+            return hs__plan_fail(
+                plan, HS_EEXTENT, id,
+                "%s: a value for each %s needs a sum over the whole batch, which is "
+                "known only when all rows are done; compute the sum in a plan of its "
+                "own and feed it to this one as a shared input",
+                hs__op_table[node->op].name,
+                hs_extent_name(node->extent == HS_SHARED ? HS_ROW : node->extent));
         node->stage = node->extent != HS_SHARED || node->sums_batch ? STAGE_SHARD
                       : late_input                                  ? STAGE_AFTER
                                                                     : STAGE_BEFORE;
@@ -309,9 +310,9 @@ static bool try_expanding(hs_plan *plan, const bool *live, int32_t *map)
     const int32_t nodes = plan->nodes, capacity = plan->capacity;
     double before, after;
     bool expanded;
-    bool ok = graph_cost(plan, &before) && build(plan, live, map, true, &expanded) &&
-              graph_cost(plan, &after);
-    const bool keep = ok && expanded && (after < before || graph_always_expands);
+    bool ok = hs__graph_cost(plan, &before) && build(plan, live, map, true, &expanded) &&
+              hs__graph_cost(plan, &after);
+    const bool keep = ok && expanded && (after < before || hs__graph_always_expands);
     if (keep) {
         hs_free(node);
         return true;
@@ -324,7 +325,7 @@ static bool try_expanding(hs_plan *plan, const bool *live, int32_t *map)
     return ok;
 }
 
-bool plan_build_graph(hs_plan *plan)
+bool hs__plan_build_graph(hs_plan *plan)
 {
     const size_t size = (size_t)plan->tape->size;
     bool *live = hs_alloc_zero(size, sizeof *live), expanded;
@@ -349,5 +350,5 @@ bool plan_build_graph(hs_plan *plan)
     hs_free(map);
     hs_free(output);
     ok = ok && list_outsides(plan);
-    return ok ? assign_stages(plan) : plan_no_memory(plan);
+    return ok ? assign_stages(plan) : hs__plan_no_memory(plan);
 }

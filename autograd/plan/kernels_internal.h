@@ -1,9 +1,9 @@
 /* Kernels that plans are made of, compiled for each instruction set and number type. Pointers are
  * to numbers of that type. */
-#ifndef HASTINGS_AUTOGRAD_KERNELS_INTERNAL_H
-#define HASTINGS_AUTOGRAD_KERNELS_INTERNAL_H
+#ifndef HASTINGS_AUTOGRAD_PLAN_KERNELS_INTERNAL_H
+#define HASTINGS_AUTOGRAD_PLAN_KERNELS_INTERNAL_H
 
-#include "tape_internal.h"
+#include "../tape_internal.h"
 
 /* out[i] = op(a[i], b[i], c[i]) for i < n, a multiple of `lanes`. Bit k of `scalars` says that
  * operand k is one number for all i. */
@@ -65,7 +65,7 @@ typedef struct {
     void (*put)(void *v, size_t i, double value);
 } batch_kernels;
 
-const elementwise_kernels *elementwise_for(hs_dtype dtype);
-const batch_kernels *batch_for(hs_dtype dtype);
+const elementwise_kernels *hs__elementwise_for(hs_dtype dtype);
+const batch_kernels *hs__batch_for(hs_dtype dtype);
 
 #endif

@@ -39,7 +39,7 @@ static bool take(const hs_plan *plan, size_t count, size_t *total, size_t *offse
 
 static void needed_by(hs_plan *plan, int32_t id, const plan_node *by)
 {
-    plan_node *owner = &plan->node[plan_owner(plan, id)];
+    plan_node *owner = &plan->node[hs__plan_owner(plan, id)];
     const int32_t at = owner->local ? by->rank : by->position;
     if (owner->last < at)
         owner->last = at;
@@ -237,12 +237,12 @@ static bool set_shards(hs_plan *plan, size_t shard_starts)
     plan->stride[HS_SHARED] = 1;
     plan->stride[HS_START] = pad_lanes(plan, plan->shard_starts);
     plan->stride[HS_ROW] = pad_lanes(plan, plan->shard_starts * plan->rows_per_start);
-    plan->sweep_chunk = plan->sweep_length ? sweep_choose_chunk(plan) : 0;
+    plan->sweep_chunk = plan->sweep_length ? hs__sweep_choose_chunk(plan) : 0;
     return place_values(plan, false, &plan->shard_bytes) &&
            place_values(plan, true, &plan->chunk_bytes);
 }
 
-bool plan_lay_out(hs_plan *plan, size_t shard_starts)
+bool hs__plan_lay_out(hs_plan *plan, size_t shard_starts)
 {
     find_lifetimes(plan);
     bool ok = set_shards(plan, shard_starts ? shard_starts : choose_shard_starts(plan));
@@ -251,7 +251,7 @@ bool plan_lay_out(hs_plan *plan, size_t shard_starts)
            (plan->shard_starts + 1) / 2 * plan->rows_per_start >= ROWS_LEAST)
         ok = set_shards(plan, (plan->shard_starts + 1) / 2);
     if (!ok || !place_sums(plan) || !place_shared(plan))
-        return plan_no_memory(plan);
+        return hs__plan_no_memory(plan);
     place_views(plan);
     size_t bins = plan->shards < MOST_BINS ? plan->shards : MOST_BINS;
     while (bins > 2 && plan->sum_bytes > MOST_BIN_BYTES / bins)

@@ -1,20 +1,20 @@
 /* The making of plans; seen by autograd/ alone.
  *
  * A plan is made in passes, each in a file of its own:
- *     plan_graph.c    the live part of the tape, equal nodes merged, identities removed
- *                     (plan_simplify.c), sums over features taken apart (plan_expand.c)
- *     plan_fuse.c     which nodes are computed inside another's kernel
- *     plan_sweep.c    which steps go over long vectors together, and hence their order (plan_gram.c: which
+ *     plan/graph.c    the live part of the tape, equal nodes merged, identities removed
+ *                     (plan/simplify.c), sums over features taken apart (plan/expand.c)
+ *     plan/fuse.c     which nodes are computed inside another's kernel
+ *     plan/sweep.c    which steps go over long vectors together, and hence their order (plan/gram.c: which
  *                     sums of theirs are made together)
- *     plan_twins.c    which products share a reading of their matrix, and hence their order too
- *     plan_layout.c   how the batch is cut, and where each value is stored
- *     plan_steps.c    the kernel calls, in order (plan_program.c: elementwise groups;
- *                     plan_products.c: matrix products; plan_factors.c: gradients that are not
+ *     plan/twins.c    which products share a reading of their matrix, and hence their order too
+ *     plan/layout.c   how the batch is cut, and where each value is stored
+ *     plan/steps.c    the kernel calls, in order (plan/program.c: elementwise groups;
+ *                     plan/products.c: matrix products; plan/factors.c: gradients that are not
  *                     computed)
- *     plan_run.c      running them (plan_program_run.c: elementwise groups)
+ *     plan/run.c      running them (plan/program_run.c: elementwise groups)
  */
-#ifndef HASTINGS_AUTOGRAD_PLAN_INTERNAL_H
-#define HASTINGS_AUTOGRAD_PLAN_INTERNAL_H
+#ifndef HASTINGS_AUTOGRAD_PLAN_PLAN_INTERNAL_H
+#define HASTINGS_AUTOGRAD_PLAN_PLAN_INTERNAL_H
 
 #include "kernels_internal.h"
 
@@ -60,9 +60,9 @@ typedef struct {
     int inputs;
     int32_t *input;
     const op_attributes *attributes;
-    double number; /* constants */
-    int32_t level; /* the sums over features that it needs one after the other */
-    const struct linear_form *form; /* while the graph is made: see plan_expand.c */
+    double number;                  /* constants */
+    int32_t level;                  /* the sums over features that it needs one after the other */
+    const struct linear_form *form; /* while the graph is made: see plan/expand.c */
     int32_t tape_id;
     int32_t uses; /* by other nodes */
     bool output;
@@ -134,12 +134,13 @@ typedef struct {
     bool inner_lanes;       /* the innermost dimension is the lanes of the batch */
     hs_extent lanes_extent; /* of the iteration, if inner_lanes */
     bool inner_summed;
-    bool lane_sum;                /* nothing but a sum over lanes, which has a kernel of its own */
-    bool product_sum;             /* nothing but a sum over features of products of two values: likewise */
-    bool sum_softplus;            /* what is summed is softplus of the result, */
-    int sigmoid;                  /* of which this operand is the sigmoid, or -1 */
-    bool inner_starts;            /* sums the lanes of each start point apart */
-    size_t tile; /* rows of a tile; 1: none; more than fit into a block if a value is summed in place */
+    bool lane_sum;     /* nothing but a sum over lanes, which has a kernel of its own */
+    bool product_sum;  /* nothing but a sum over features of products of two values: likewise */
+    bool sum_softplus; /* what is summed is softplus of the result, */
+    int sigmoid;       /* of which this operand is the sigmoid, or -1 */
+    bool inner_starts; /* sums the lanes of each start point apart */
+    size_t
+        tile; /* rows of a tile; 1: none; more than fit into a block if a value is summed in place */
     size_t out_stride[LOOP_DIMS]; /* kept dimensions */
     int operands, steps, registers;
     program_operand *operand;
@@ -196,22 +197,23 @@ struct plan_step {
     place out;
     place in[3];
     program *program;
-    bool has_twin;               /* computes the next one too */
-    plan_sweep *sweep;           /* if it is the first of one */
-    int32_t sweep_sum;           /* number of the sum in its sweep, or -1 */
-    bool in_gram;                /* made with others, by the Gram matrix of its sweep */
-    bool sweep_parts;            /* a product that sums over the features of its sweep: */
-    size_t sweep_part;           /* where its result is among those of a piece */
-    size_t out_feature;          /* elements from one feature of the result to the next */
-    size_t m, n, k;              /* matmul; of a layer, its outputs, 1 and its inputs */
-    hs_extent extent;            /* of its factors; here, as steps run faster than their nodes come from memory */
+    bool has_twin;      /* computes the next one too */
+    plan_sweep *sweep;  /* if it is the first of one */
+    int32_t sweep_sum;  /* number of the sum in its sweep, or -1 */
+    bool in_gram;       /* made with others, by the Gram matrix of its sweep */
+    bool sweep_parts;   /* a product that sums over the features of its sweep: */
+    size_t sweep_part;  /* where its result is among those of a piece */
+    size_t out_feature; /* elements from one feature of the result to the next */
+    size_t m, n, k;     /* matmul; of a layer, its outputs, 1 and its inputs */
+    hs_extent
+        extent; /* of its factors; here, as steps run faster than their nodes come from memory */
     bool transpose[2];           /* its factors; of a layer, the matrix is the first */
     size_t outer, length, inner; /* ops along an axis: [outer][length][inner] */
     product_tail tail;
     place tail_in[3]; /* bias, add, gate */
     place left_sum;
-    double flops;     /* per lane */
-    void *factor[2];  /* where the factors of a product are kept, if it is not computed */
+    double flops;    /* per lane */
+    void *factor[2]; /* where the factors of a product are kept, if it is not computed */
 };
 
 /* A sum over the batch: its place in the block that every bin has. */
@@ -282,7 +284,8 @@ struct hs_plan {
     bool *workspace_used; /* by its thread */
     char *shared;
     char *bin_sums; /* of all bins but the first, which adds to the totals: sum_bytes each */
-    atomic_int *bins_done; /* for the second of every two that are added: how many of them are done */
+    atomic_int
+        *bins_done; /* for the second of every two that are added: how many of them are done */
     char *totals;   /* sums that have no other place */
     const void **outside_now;
 
@@ -326,56 +329,57 @@ static inline void *resolve(const run_state *state, place at)
 }
 
 /* The passes; each returns false after failing the tape. */
-bool plan_build_graph(hs_plan *plan);
-extern bool graph_always_expands; /* tests set it: sums are taken apart even if that costs more */
-bool plan_fuse(hs_plan *plan);
-bool plan_set_order(hs_plan *plan);
-bool plan_pair_layers(hs_plan *plan);
-bool plan_lay_out(hs_plan *plan, size_t shard_starts);
-bool plan_make_steps(hs_plan *plan);
+bool hs__plan_build_graph(hs_plan *plan);
+extern bool
+    hs__graph_always_expands; /* tests set it: sums are taken apart even if that costs more */
+bool hs__plan_fuse(hs_plan *plan);
+bool hs__plan_set_order(hs_plan *plan);
+bool hs__plan_pair_layers(hs_plan *plan);
+bool hs__plan_lay_out(hs_plan *plan, size_t shard_starts);
+bool hs__plan_make_steps(hs_plan *plan);
 
 /* Of sums that are outputs and nothing but products: keeps the factors instead of computing them. */
-bool plan_keep_factors(hs_plan *plan);
+bool hs__plan_keep_factors(hs_plan *plan);
 
 /* Makes the step of a matrix product, with what was fused into it; and lets a layer's step compute the next one too. */
-void product_make(hs_plan *plan, plan_step *step);
-void product_pair(plan_step *step);
+void hs__product_make(hs_plan *plan, plan_step *step);
+void hs__product_pair(plan_step *step);
 
 /* Whether the next step for a node begins a sum over the batch; and asks for bytes of scratch. */
-bool plan_begins_sum(const hs_plan *plan, int32_t id);
-void plan_need_scratch(hs_plan *plan, size_t bytes);
+bool hs__plan_begins_sum(const hs_plan *plan, int32_t id);
+void hs__plan_need_scratch(hs_plan *plan, size_t bytes);
 
 /* Whether a step adds the product of a column and a row to a sum over the batch. */
-bool is_outer_product(const plan_step *step);
+bool hs__is_outer_product(const plan_step *step);
 
 /* The program for the step of an elementwise node or a sum; for the first `features` of its vector, or all if 0. */
-program *program_make(hs_plan *plan, const plan_step *step, size_t features);
-void program_run(const plan_step *step, run_state *state);
+program *hs__program_make(hs_plan *plan, const plan_step *step, size_t features);
+void hs__program_run(const plan_step *step, run_state *state);
 /* Runs a program for features from `first` on. */
-void program_run_from(const program *p, run_state *state, size_t first, char *out, bool add);
-size_t program_scratch(const hs_plan *plan, const program *p);
+void hs__program_run_from(const program *p, run_state *state, size_t first, char *out, bool add);
+size_t hs__program_scratch(const hs_plan *plan, const program *p);
 
 /* Draws a part of a random vector. */
-void random_run_from(const plan_step *step, run_state *state, size_t first, size_t count);
+void hs__random_run_from(const plan_step *step, run_state *state, size_t first, size_t count);
 
 /* Shared matrix times a vector of the batch: `count` features of the result from `first` on; and the part of the result
  * that as many features of the vector make, added to what is in `out`, or beginning it (with_start: with bias and addend). */
-void layer_run_from(const plan_step *step, run_state *state, size_t first, size_t count);
-void layer_sum_from(const plan_step *step, run_state *state, size_t first, size_t count, void *out,
-                    bool begins, bool with_start);
+void hs__layer_run_from(const plan_step *step, run_state *state, size_t first, size_t count);
+void hs__layer_sum_from(const plan_step *step, run_state *state, size_t first, size_t count,
+                        void *out, bool begins, bool with_start);
 
 /* Makes a sweep of steps that were made one by one. */
-bool sweep_make(hs_plan *plan, plan_step *step, int32_t steps);
-void sweep_run(const plan_step *step, run_state *state);
-size_t sweep_choose_chunk(const hs_plan *plan);
+bool hs__sweep_make(hs_plan *plan, plan_step *step, int32_t steps);
+void hs__sweep_run(const plan_step *step, run_state *state);
+size_t hs__sweep_choose_chunk(const hs_plan *plan);
 
 /* Looks for sums of a sweep that can be made together; and makes those of `count` features from `first` on, `apart` numbers
  * from one to the next. */
-bool gram_make(hs_plan *plan, plan_sweep *sweep, plan_step *step);
-extern bool gram_allowed; /* tests unset it */
-void gram_run(const plan_gram *gram, run_state *state, size_t first, size_t count, char *out,
-              size_t apart);
-extern size_t sweep_least_bytes, sweep_chunk_bytes, sweep_matrix_bytes, sweep_tall;
+bool hs__gram_make(hs_plan *plan, plan_sweep *sweep, plan_step *step);
+extern bool hs__gram_allowed; /* tests unset it */
+void hs__gram_run(const plan_gram *gram, run_state *state, size_t first, size_t count, char *out,
+                  size_t apart);
+extern size_t hs__sweep_least_bytes, hs__sweep_chunk_bytes, hs__sweep_matrix_bytes, hs__sweep_tall;
 
 /* Whether a result is added to what is there: parts of a sum over the batch are, except for the first. */
 static inline bool adds(const plan_step *step, const run_state *state)
@@ -384,9 +388,9 @@ static inline bool adds(const plan_step *step, const run_state *state)
 }
 
 /* Fails the tape with the place of a node. */
-bool plan_fail(hs_plan *plan, hs_status status, int32_t node, const char *format, ...)
+bool hs__plan_fail(hs_plan *plan, hs_status status, int32_t node, const char *format, ...)
     HS_PRINTF(4, 5);
-bool plan_no_memory(hs_plan *plan);
+bool hs__plan_no_memory(hs_plan *plan);
 
 /* True for a node that nothing needs any more. */
 static inline bool is_unused(const plan_node *node)
@@ -395,7 +399,7 @@ static inline bool is_unused(const plan_node *node)
 }
 
 /* The node whose buffer holds the value of `id`, following views. */
-int32_t plan_owner(const hs_plan *plan, int32_t id);
+int32_t hs__plan_owner(const hs_plan *plan, int32_t id);
 
 /* A product of a shared matrix with a vector of the batch: their nodes, and its own. */
 typedef struct {
@@ -405,12 +409,12 @@ typedef struct {
 } plan_layer;
 
 /* Whether a node is a layer; and whether the step of one computes one. */
-bool plan_is_layer(const hs_plan *plan, int32_t id, plan_layer *layer);
-bool plan_layer_of(const hs_plan *plan, int32_t id, plan_layer *layer);
+bool hs__plan_is_layer(const hs_plan *plan, int32_t id, plan_layer *layer);
+bool hs__plan_layer_of(const hs_plan *plan, int32_t id, plan_layer *layer);
 
 static inline bool is_elementwise(const plan_node *node)
 {
-    return op_table[node->op].kind == KIND_ELEMENTWISE || node->op == OP_broadcast;
+    return hs__op_table[node->op].kind == KIND_ELEMENTWISE || node->op == OP_broadcast;
 }
 
 #endif

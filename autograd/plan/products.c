@@ -54,7 +54,7 @@ static void run_twins(const plan_step *step, run_state *state)
     hs_product_run(state->plan->dtype, &p);
 }
 
-void product_pair(plan_step *step)
+void hs__product_pair(plan_step *step)
 {
     step->has_twin = true;
     step->run = run_twins;
@@ -72,7 +72,7 @@ static const void *from_feature(const void *value, place at, size_t first, size_
     return at.kind == IN_CHUNK ? value : further(value, first * stride, plan);
 }
 
-void layer_run_from(const plan_step *step, run_state *state, size_t first, size_t count)
+void hs__layer_run_from(const plan_step *step, run_state *state, size_t first, size_t count)
 {
     const hs_plan *plan = state->plan;
     hs_product p = layer_of(step, state);
@@ -85,8 +85,8 @@ void layer_run_from(const plan_step *step, run_state *state, size_t first, size_
     hs_product_run(plan->dtype, &p);
 }
 
-void layer_sum_from(const plan_step *step, run_state *state, size_t first, size_t count, void *out,
-                    bool begins, bool with_start)
+void hs__layer_sum_from(const plan_step *step, run_state *state, size_t first, size_t count,
+                        void *out, bool begins, bool with_start)
 {
     const hs_plan *plan = state->plan;
     hs_product p = layer_of(step, state);
@@ -223,12 +223,12 @@ static void run_product_sum(const plan_step *step, run_state *state)
     hs_product_sum_run(plan->dtype, &p);
 }
 
-bool is_outer_product(const plan_step *step)
+bool hs__is_outer_product(const plan_step *step)
 {
     return step->run == run_product_sum && step->k == 1;
 }
 
-void product_make(hs_plan *plan, plan_step *step)
+void hs__product_make(hs_plan *plan, plan_step *step)
 {
     const plan_node *last = &plan->node[step->node];
     const int32_t id = last->product >= 0 ? last->product : step->node;
@@ -248,7 +248,7 @@ void product_make(hs_plan *plan, plan_step *step)
             step->tail_in[i] = plan->node[tail[i]].at;
     if (step->tail.left_sum >= 0) {
         step->left_sum = plan->node[step->tail.left_sum].at;
-        step->first_in_left_sum = plan_begins_sum(plan, step->tail.left_sum);
+        step->first_in_left_sum = hs__plan_begins_sum(plan, step->tail.left_sum);
     }
     const hs_extent batch = widest(a->extent, b->extent);
     const bool flat = plan->stride[batch] == 1;
@@ -267,12 +267,12 @@ void product_make(hs_plan *plan, plan_step *step)
         const size_t short_starts = plan->starts - (plan->shards - 1) * plan->shard_starts;
         const size_t lanes[2] = { plan->shard_starts * rows, short_starts * rows };
         for (int i = 0; i < 2; i++)
-            plan_need_scratch(
+            hs__plan_need_scratch(
                 plan, hs_product_sum_scratch(plan->dtype, &(hs_product_sum){ .out = step->m,
                                                                              .in = step->n,
                                                                              .lanes = lanes[i],
                                                                              .terms = step->k }));
-    } else if (plan_is_layer(plan, id, &layer)) {
+    } else if (hs__plan_is_layer(plan, id, &layer)) {
         step->run = run_layer;
         step->m = layer.out;
         step->n = 1;

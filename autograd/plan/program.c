@@ -130,7 +130,7 @@ static int assign_registers(maker *m, int *result)
     for (int s = 0; s < m->steps; s++) {
         last_use[s] = s;
         for (int i = 0; i < 3; i++)
-            if (m->step[s].source[i] >= 0 && i < op_table[m->step[s].op].arity)
+            if (m->step[s].source[i] >= 0 && i < hs__op_table[m->step[s].op].arity)
                 last_use[m->step[s].source[i]] = s;
     }
     if (*result >= 0)
@@ -145,7 +145,7 @@ static int assign_registers(maker *m, int *result)
         taken[r] = true;
         held[s] = step->result = r;
         registers = r + 1 > registers ? r + 1 : registers;
-        for (int i = 0; i < op_table[step->op].arity; i++)
+        for (int i = 0; i < hs__op_table[step->op].arity; i++)
             if (sources[i] >= 0) {
                 step->source[i] = held[sources[i]];
                 if (last_use[sources[i]] == s)
@@ -171,7 +171,8 @@ static void collect_steps(maker *m, int32_t root)
             continue;
         const op_code op = node->op == OP_broadcast ? OP_copy : node->op;
         int source[3] = { 0, 0, 0 };
-        for (int i = 0; i < op_table[op].arity; i++) /* a softplus may have its sigmoid besides */
+        for (int i = 0; i < hs__op_table[op].arity;
+             i++) /* a softplus may have its sigmoid besides */
             source[i] = source_of(m, node->input[i]);
         program_step *step = &m->step[m->steps];
         m->step_node[m->steps++] = id;
@@ -290,7 +291,7 @@ static program *keep_program(maker *m, const plan_node *root, int result)
     p->result = result;
     memcpy(step, m->step, (size_t)m->steps * sizeof *step);
     for (int s = 0; s < m->steps; s++)
-        for (int i = 0; i < op_table[step[s].op].arity; i++)
+        for (int i = 0; i < hs__op_table[step[s].op].arity; i++)
             if (step[s].source[i] < 0 && operand[-1 - step[s].source[i]].mode == OPERAND_SCALAR)
                 step[s].scalars |= 1u << i;
     return p;
@@ -335,13 +336,13 @@ static bool is_product_sum(program *p)
     return true;
 }
 
-program *program_make(hs_plan *plan, const plan_step *step, size_t features)
+program *hs__program_make(hs_plan *plan, const plan_step *step, size_t features)
 {
     const plan_node *root = &plan->node[step->node];
     const bool sums = root->op == OP_sum_to;
     maker *m = hs_alloc_zero(1, sizeof *m);
     if (!m) {
-        plan_no_memory(plan);
+        hs__plan_no_memory(plan);
         return NULL;
     }
     m->plan = plan;
@@ -372,12 +373,12 @@ program *program_make(hs_plan *plan, const plan_step *step, size_t features)
     program *p = keep_program(m, root, result);
     hs_free(m);
     if (!p) {
-        plan_no_memory(plan);
+        hs__plan_no_memory(plan);
         return NULL;
     }
     p->lane_sum = is_lane_sum(p);
     p->product_sum = is_product_sum(p);
-    const size_t scratch = program_scratch(plan, p);
+    const size_t scratch = hs__program_scratch(plan, p);
     if (plan->scratch_bytes < scratch)
         plan->scratch_bytes = scratch;
     return p;

@@ -5,7 +5,7 @@
 
 /* Scratch: registers, a sum and its error, a joined block, expanded operands, a vector for each operand's tail, and
  * a sum for each start point. */
-size_t program_scratch(const hs_plan *plan, const program *p)
+size_t hs__program_scratch(const hs_plan *plan, const program *p)
 {
     return (size_t)(p->registers + 3 + p->operands) * BLOCK_BYTES + (size_t)p->operands * HS_ALIGN +
            (p->inner_starts ? hs_align_up(plan->shard_starts * sizeof(double)) : 0);
@@ -31,7 +31,7 @@ static const char *run_steps(const runner *r, size_t n, const char *const *at, s
     for (int s = 0; s < p->steps; s++) {
         const program_step *step = &p->step[s];
         const void *source[3] = { NULL, NULL, NULL };
-        const int arity = op_table[step->op].arity;
+        const int arity = hs__op_table[step->op].arity;
         for (int i = 0; i < arity; i++)
             source[i] = step->source[i] >= 0
                             ? r->registers + (size_t)step->source[i] * BLOCK_BYTES + offset
@@ -330,7 +330,7 @@ static void run_product_sum(const program *p, run_state *state, size_t first, ch
     } while (next_index(p, 0, 1, kept));
 }
 
-void program_run_from(const program *p, run_state *state, size_t first, char *out, bool add)
+void hs__program_run_from(const program *p, run_state *state, size_t first, char *out, bool add)
 {
     const hs_plan *plan = state->plan;
     if (p->lane_sum) {
@@ -373,7 +373,7 @@ void program_run_from(const program *p, run_state *state, size_t first, char *ou
     } while (next_index(p, 0, rows, kept));
 }
 
-void program_run(const plan_step *step, run_state *state)
+void hs__program_run(const plan_step *step, run_state *state)
 {
-    program_run_from(step->program, state, 0, resolve(state, step->out), adds(step, state));
+    hs__program_run_from(step->program, state, 0, resolve(state, step->out), adds(step, state));
 }

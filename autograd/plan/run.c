@@ -58,16 +58,17 @@ static bool allocate_outputs(hs_plan *plan, void *const *into)
         const plan_node *node = &plan->node[output->node];
         size_t numbers;
         if (into && into[i] && node->extent != HS_SHARED)
-            return plan_fail(plan, HS_EEXTENT, output->node,
-                             "only a shared output can be written into the caller's memory, and "
-                             "output %zu has extent %s",
-                             i, hs_extent_name(node->extent));
+            return hs__plan_fail(
+                plan, HS_EEXTENT, output->node,
+                "only a shared output can be written into the caller's memory, and "
+                "output %zu has extent %s",
+                i, hs_extent_name(node->extent));
         output->value = into ? into[i] : NULL;
         output->owned = !output->value;
         if (output->owned) {
             if (!hs_size_mul(node->count, batch_count(plan, node->extent), &numbers) ||
                 !(output->value = hs_alloc_zero(numbers, plan->element)))
-                return plan_no_memory(plan);
+                return hs__plan_no_memory(plan);
         }
         /* A sum over the batch can be totalled where it is wanted. */
         if (node->sum >= 0 && !plan->sum[node->sum].into &&
@@ -77,7 +78,7 @@ static bool allocate_outputs(hs_plan *plan, void *const *into)
         }
     }
     order_sums(plan);
-    return !plan->factors || plan_keep_factors(plan);
+    return !plan->factors || hs__plan_keep_factors(plan);
 }
 
 /* A rough guess of the seconds that one run takes on one thread. */
@@ -115,7 +116,7 @@ static bool allocate_workspaces(hs_plan *plan)
     const size_t workspaces = plan->bins > 1 ? (size_t)plan->threads : 1;
     size_t bytes;
     if (!hs_size_mul(workspaces, plan->workspace_bytes, &bytes))
-        return plan_no_memory(plan);
+        return hs__plan_no_memory(plan);
     plan->workspace = hs_alloc(bytes);
     plan->workspace_used = hs_alloc_zero(workspaces, sizeof *plan->workspace_used);
     plan->shared = hs_alloc_zero(1, plan->shared_bytes + HS_ALIGN);
@@ -125,14 +126,14 @@ static bool allocate_workspaces(hs_plan *plan)
             totals += hs_align_up(plan->sum[i].count * plan->element);
     plan->totals = hs_alloc_zero(1, totals + HS_ALIGN);
     if (!hs_size_mul((size_t)plan->bins - 1, plan->sum_bytes, &bytes))
-        return plan_no_memory(plan);
+        return hs__plan_no_memory(plan);
     plan->bin_sums = hs_alloc(bytes); /* the first shard of a bin fills it */
     plan->bins_done = hs_alloc((size_t)plan->bins * sizeof *plan->bins_done);
     for (int bin = 0; plan->bins_done && bin < plan->bins; bin++)
         atomic_init(&plan->bins_done[bin], 0);
-    if (!plan->bins_done || !plan->workspace || !plan->workspace_used || !plan->shared || !plan->totals ||
-        !plan->bin_sums)
-        return plan_no_memory(plan);
+    if (!plan->bins_done || !plan->workspace || !plan->workspace_used || !plan->shared ||
+        !plan->totals || !plan->bin_sums)
+        return hs__plan_no_memory(plan);
     char *total = plan->totals;
     for (int32_t i = 0; i < plan->sums; i++)
         if (!plan->sum[i].into) {
@@ -150,7 +151,7 @@ static bool check_outputs(const hs_var *outputs, size_t n)
     if (n == 0 || !outputs[0].tape)
         return false;
     for (size_t i = 0; i < n; i++)
-        if (!inputs_ok((hs_var[]){ outputs[0], outputs[i] }, 2, "plan", "hs_plan_new"))
+        if (!hs__inputs_ok((hs_var[]){ outputs[0], outputs[i] }, 2, "plan", "hs_plan_new"))
             return false;
     return true;
 }
@@ -175,18 +176,18 @@ hs_status hs_plan_new(hs_plan **plan_, const hs_var *outputs, size_t n,
     plan->tape = tape;
     plan->dtype = tape->dtype;
     plan->element = hs_dtype_size(tape->dtype);
-    plan->elementwise = elementwise_for(tape->dtype);
-    plan->batch = batch_for(tape->dtype);
+    plan->elementwise = hs__elementwise_for(tape->dtype);
+    plan->batch = hs__batch_for(tape->dtype);
     plan->output = hs_alloc_zero(n, sizeof *plan->output);
-    bool ok = plan->output ? set_batch(plan, options) : plan_no_memory(plan);
+    bool ok = plan->output ? set_batch(plan, options) : hs__plan_no_memory(plan);
     if (plan->output) {
         plan->outputs = n;
         for (size_t i = 0; i < n; i++)
             plan->output[i].var = outputs[i];
     }
-    ok = ok && plan_build_graph(plan) && plan_fuse(plan) && plan_set_order(plan) &&
-         plan_pair_layers(plan) && plan_lay_out(plan, options->shard_starts) &&
-         plan_make_steps(plan) && allocate_outputs(plan, options->into);
+    ok = ok && hs__plan_build_graph(plan) && hs__plan_fuse(plan) && hs__plan_set_order(plan) &&
+         hs__plan_pair_layers(plan) && hs__plan_lay_out(plan, options->shard_starts) &&
+         hs__plan_make_steps(plan) && allocate_outputs(plan, options->into);
     if (ok)
         limit_threads(plan, options->threads);
     ok = ok && allocate_workspaces(plan);
@@ -243,7 +244,7 @@ static bool find_outsides(hs_plan *plan)
             snprintf(plan->error, sizeof plan->error,
                      "%s: input %s has no data: call hs_plan_set() before hs_plan_run()",
                      plan->tape->node[value->tape_id].at,
-                     var_text((hs_var){ plan->tape, value->tape_id }, text));
+                     hs__var_text((hs_var){ plan->tape, value->tape_id }, text));
             return false;
         }
     }
@@ -267,7 +268,7 @@ static void inspect(hs_plan *plan, const run_state *state, int32_t id, place at)
             plan->found = true;
             plan->nonfinite = (hs_nonfinite){
                 .node = { plan->tape, node->tape_id },
-                .op = op_table[node->op].name,
+                .op = hs__op_table[node->op].name,
                 .name = where->name ? where->name : "",
                 .at = where->at,
                 .row = state->first[node->extent] + lane,
@@ -293,7 +294,7 @@ static void run_stage(hs_plan *plan, plan_stage stage, run_state *state)
     for (int32_t i = 0; i < plan->steps[stage]; i++) {
         const plan_step *step = &plan->step[stage][i];
         if (step->sweep) {
-            sweep_run(step, state);
+            hs__sweep_run(step, state);
             i += step->sweep->steps - 1;
             continue;
         }
@@ -497,11 +498,11 @@ static double bytes_of_matrix(const hs_plan *plan, int32_t i)
 {
     const plan_step *step = plan->step[STAGE_SHARD];
     plan_layer layer, other;
-    if (step[i].flops == 0 || !plan_layer_of(plan, step[i].node, &layer))
+    if (step[i].flops == 0 || !hs__plan_layer_of(plan, step[i].node, &layer))
         return 0;
     const int32_t position = plan->node[step[i].node].position;
     for (int32_t k = i - 1; k >= 0 && plan->node[step[k].node].position == position; k--)
-        if (plan_layer_of(plan, step[k].node, &other) && other.matrix == layer.matrix)
+        if (hs__plan_layer_of(plan, step[k].node, &other) && other.matrix == layer.matrix)
             return 0;
     return (double)plan->node[layer.matrix].count * (double)plan->element;
 }

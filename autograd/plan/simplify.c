@@ -1,15 +1,15 @@
 /* Still the first pass: nodes whose values others have, and nodes that are simpler than those on the tape. */
-#include "plan_graph_internal.h"
+#include "graph_internal.h"
 
-int32_t graph_constant(hs_plan *plan, node_table *table, double number, int32_t tape_id)
+int32_t hs__graph_constant(hs_plan *plan, node_table *table, double number, int32_t tape_id)
 {
     const plan_node node = { .op = OP_constant, .count = 1, .number = number, .tape_id = tape_id };
-    return graph_find(plan, table, &node);
+    return hs__graph_find(plan, table, &node);
 }
 
 static int32_t constant_or_none(hs_plan *plan, node_table *table, double number, int32_t tape_id)
 {
-    const int32_t id = graph_constant(plan, table, number, tape_id);
+    const int32_t id = hs__graph_constant(plan, table, number, tape_id);
     return id < 0 ? -2 : id;
 }
 
@@ -108,13 +108,13 @@ static bool pull_factor_out(hs_plan *plan, node_table *table, plan_node *node)
         if (in != scaled) {
             plan_node shaped = plan->node[in];
             shaped.input = inputs + 2;
-            vector = graph_find(plan, table, &shaped);
+            vector = hs__graph_find(plan, table, &shaped);
         }
         plan_node product = *node;
         product.input = inputs;
         inputs[i] = vector;
         inputs[1 - i] = node->input[1 - i];
-        const int32_t made = vector < 0 ? -1 : graph_find(plan, table, &product);
+        const int32_t made = vector < 0 ? -1 : hs__graph_find(plan, table, &product);
         if (made < 0)
             return false;
         node->attributes = plan->node[scaled].attributes;
@@ -137,7 +137,7 @@ static int parts_of(const hs_plan *plan, int32_t id, int axis, const int32_t **p
 }
 
 /* Two values padded with zeros, of which one begins where the other ends, as gradients of slices: their sum is both
- * joined, and padded if they do not fill everything. Returns what graph_simplify() does. */
+ * joined, and padded if they do not fill everything. Returns what hs__graph_simplify() does. */
 static int32_t join_pads(hs_plan *plan, node_table *table, plan_node *node)
 {
     const plan_node *pad[2] = { &plan->node[node->input[0]], &plan->node[node->input[1]] };
@@ -166,7 +166,7 @@ static int32_t join_pads(hs_plan *plan, node_table *table, plan_node *node)
     for (int k = 0, at = 0; k < 2; k++)
         for (int i = 0; i < count[k]; i++)
             input[at++] = parts[k] ? parts[k][i] : ends[k];
-    attributes[0] = attributes[1] = attributes_none();
+    attributes[0] = attributes[1] = hs__attributes_none();
     attributes[0].axis = attributes[1].axis = axis;
     plan_node joined = { .op = OP_concat,
                          .extent = node->extent,
@@ -176,7 +176,7 @@ static int32_t join_pads(hs_plan *plan, node_table *table, plan_node *node)
                          .input = input,
                          .attributes = &attributes[0],
                          .tape_id = node->tape_id };
-    const int32_t id = graph_add(plan, table, &joined);
+    const int32_t id = hs__graph_add(plan, table, &joined);
     if (id < 0)
         return -2;
     attributes[1].first = below.attributes->first;
@@ -210,7 +210,7 @@ static bool become_multiple(hs_plan *plan, node_table *table, plan_node *node, d
                             int32_t of)
 {
     int32_t factor = -1;
-    if (constant != -1 && (factor = graph_constant(plan, table, constant, node->tape_id)) < 0)
+    if (constant != -1 && (factor = hs__graph_constant(plan, table, constant, node->tape_id)) < 0)
         return false;
     become(node, factor < 0 ? OP_neg : OP_mul, of, factor);
     return true;
@@ -227,8 +227,8 @@ static bool negate_smaller(hs_plan *plan, node_table *table, plan_node *node, in
 {
     const int32_t a = plan->node[node->input[i]].input[0];
     const plan_node b = plan->node[node->input[1 - i]];
-    const int32_t negative =
-        graph_make(plan, table, OP_neg, node->input[1 - i], -1, b.extent, &b.shape, node->tape_id);
+    const int32_t negative = hs__graph_make(plan, table, OP_neg, node->input[1 - i], -1, b.extent,
+                                            &b.shape, node->tape_id);
     if (negative >= 0)
         become(node, OP_mul, a, negative);
     return negative >= 0;
@@ -294,7 +294,7 @@ static bool gather_constants(hs_plan *plan, node_table *table, plan_node *node, 
 static int32_t simplify_once(hs_plan *plan, node_table *table, plan_node *node)
 {
     int32_t *in = node->input;
-    if (op_table[node->op].kind == KIND_ELEMENTWISE) {
+    if (hs__op_table[node->op].kind == KIND_ELEMENTWISE) {
         /* Elementwise kernels stretch their operands themselves. */
         for (int i = 0; i < node->inputs; i++)
             while (plan->node[in[i]].op == OP_broadcast)
@@ -357,7 +357,7 @@ static int32_t simplify_once(hs_plan *plan, node_table *table, plan_node *node)
     case OP_matmul:
         return pull_factor_out(plan, table, node) ? -1 : -2;
     case OP_sum_to:
-        return table->expands ? graph_expand_sum(plan, table, node) : -1;
+        return table->expands ? hs__graph_expand_sum(plan, table, node) : -1;
     case OP_count:
         return constant_or_none(plan, table,
                                 (double)plan->starts * (node->attributes->axis == HS_ROW
@@ -369,7 +369,7 @@ static int32_t simplify_once(hs_plan *plan, node_table *table, plan_node *node)
     }
 }
 
-int32_t graph_simplify(hs_plan *plan, node_table *table, plan_node *node)
+int32_t hs__graph_simplify(hs_plan *plan, node_table *table, plan_node *node)
 {
     for (bool changed = true;;) {
         const int32_t other = simplify_once(plan, table, node);

@@ -15,7 +15,7 @@ static void run_load(const plan_step *step, run_state *state)
                           plan->stride[node->extent]);
 }
 
-void random_run_from(const plan_step *step, run_state *state, size_t first, size_t count)
+void hs__random_run_from(const plan_step *step, run_state *state, size_t first, size_t count)
 {
     const hs_plan *plan = state->plan;
     const plan_node *node = &plan->node[step->node];
@@ -39,7 +39,7 @@ void random_run_from(const plan_step *step, run_state *state, size_t first, size
 
 static void run_random(const plan_step *step, run_state *state)
 {
-    random_run_from(step, state, 0, state->plan->node[step->node].count);
+    hs__random_run_from(step, state, 0, state->plan->node[step->node].count);
 }
 
 /* ---- Along an axis, and moves ---------------------------------------------------------------- */
@@ -217,7 +217,7 @@ static void run_call(const plan_step *step, run_state *state)
 
 /* ---- The list -------------------------------------------------------------------------------- */
 
-bool plan_begins_sum(const hs_plan *plan, int32_t id)
+bool hs__plan_begins_sum(const hs_plan *plan, int32_t id)
 {
     const plan_node *node = &plan->node[id];
     if (node->sum < 0 || !node->sums_batch)
@@ -227,7 +227,7 @@ bool plan_begins_sum(const hs_plan *plan, int32_t id)
     return first;
 }
 
-void plan_need_scratch(hs_plan *plan, size_t bytes)
+void hs__plan_need_scratch(hs_plan *plan, size_t bytes)
 {
     if (plan->scratch_bytes < bytes)
         plan->scratch_bytes = bytes;
@@ -236,18 +236,18 @@ void plan_need_scratch(hs_plan *plan, size_t bytes)
 static bool make_step(hs_plan *plan, plan_step *step)
 {
     const plan_node *node = &plan->node[step->node];
-    step->what = op_table[node->op].name;
+    step->what = hs__op_table[node->op].name;
     step->out = node->at;
     for (int i = 0; i < node->inputs && i < 3; i++)
         step->in[i] = plan->node[node->input[i]].at;
     if (node->product >= 0 || node->op == OP_matmul) {
         step->what = "matmul";
-        product_make(plan, step);
+        hs__product_make(plan, step);
         return true;
     }
     if (is_elementwise(node) || node->op == OP_sum_to) {
-        step->run = program_run;
-        step->program = program_make(plan, step, 0);
+        step->run = hs__program_run;
+        step->program = hs__program_make(plan, step, 0);
         return step->program != NULL;
     }
     const plan_node *in = node->inputs ? &plan->node[node->input[0]] : node;
@@ -292,10 +292,10 @@ static bool make_step(hs_plan *plan, plan_step *step)
     case OP_call_grad:
     case OP_call_hvp:
         step->run = run_call;
-        plan_need_scratch(plan, (3 * in->count + 1) * sizeof(double));
+        hs__plan_need_scratch(plan, (3 * in->count + 1) * sizeof(double));
         return true;
     default:
-        return plan_fail(plan, HS_EINVAL, step->node, "%s has no kernel", step->what);
+        return hs__plan_fail(plan, HS_EINVAL, step->node, "%s has no kernel", step->what);
     }
 }
 
@@ -332,9 +332,9 @@ static bool make_node(hs_plan *plan, int32_t id)
     const plan_node *node = &plan->node[id];
     plan_step *step = append_step(plan, node->stage, id);
     if (!step)
-        return plan_no_memory(plan);
+        return hs__plan_no_memory(plan);
     step->makes_value = !node->sums_batch;
-    step->first_in_sum = plan_begins_sum(plan, id);
+    step->first_in_sum = hs__plan_begins_sum(plan, id);
     return make_step(plan, step);
 }
 
@@ -345,7 +345,7 @@ static bool make_stores(hs_plan *plan, int32_t id)
             continue;
         plan_step *step = append_step(plan, STAGE_SHARD, id);
         if (!step)
-            return plan_no_memory(plan);
+            return hs__plan_no_memory(plan);
         step->what = "store";
         step->run = run_store;
         step->in[0] = plan->node[id].at;
@@ -354,7 +354,7 @@ static bool make_stores(hs_plan *plan, int32_t id)
     return true;
 }
 
-bool plan_make_steps(hs_plan *plan)
+bool hs__plan_make_steps(hs_plan *plan)
 {
     for (int32_t from = 0, end; from < plan->nodes; from = end) {
         /* Nodes with the same position are a sweep, or twins. */
@@ -370,10 +370,10 @@ bool plan_make_steps(hs_plan *plan)
         }
         plan_step *const first = plan->step[STAGE_SHARD] + before;
         const int32_t made = plan->steps[STAGE_SHARD] - before;
-        if (sweep && !sweep_make(plan, first, made))
+        if (sweep && !hs__sweep_make(plan, first, made))
             return false;
         if (!sweep && made == 2)
-            product_pair(first);
+            hs__product_pair(first);
         for (int32_t i = from; i < end; i++)
             if (!is_unused(&plan->node[plan->order[i]]) && !make_stores(plan, plan->order[i]))
                 return false;

@@ -18,10 +18,11 @@
 
 /* Bytes of a value that is worth it, and of the part of it that is worked on at a time. Tests set them to 0, and so
  * have sweeps everywhere, of many chunks. */
-size_t sweep_least_bytes = 16384, sweep_chunk_bytes = 65536, sweep_matrix_bytes = 393216;
+size_t hs__sweep_least_bytes = 16384, hs__sweep_chunk_bytes = 65536,
+       hs__sweep_matrix_bytes = 393216;
 
 /* A matrix is tall if it has this many times as many rows as columns. */
-size_t sweep_tall = 8;
+size_t hs__sweep_tall = 8;
 
 enum { MOST_PIECES = 8, MOST_PARTS_BYTES = 8 << 20, TILE_ROWS = 48 };
 
@@ -51,12 +52,12 @@ typedef enum { NEITHER, MAKES_VECTOR, SUMS_VECTOR } product_role;
 static product_role role_of(const hs_plan *plan, int32_t id)
 {
     plan_layer layer;
-    if (plan->sweep_length <= 1 || !plan_layer_of(plan, id, &layer))
+    if (plan->sweep_length <= 1 || !hs__plan_layer_of(plan, id, &layer))
         return NEITHER;
-    if (layer.out == plan->sweep_length && layer.in * sweep_tall <= layer.out)
+    if (layer.out == plan->sweep_length && layer.in * hs__sweep_tall <= layer.out)
         return MAKES_VECTOR;
     const product_tail *tail = &plan->tail[layer.product];
-    return layer.in == plan->sweep_length && layer.out * sweep_tall <= layer.in &&
+    return layer.in == plan->sweep_length && layer.out * hs__sweep_tall <= layer.in &&
                    tail->act == HS_ACT_NONE && tail->gate < 0
                ? SUMS_VECTOR
                : NEITHER;
@@ -76,8 +77,8 @@ static size_t bytes_near(const hs_plan *plan, size_t length)
     size_t columns = 0;
     plan_layer layer;
     for (int32_t id = 0; id < plan->nodes; id++)
-        if (plan_layer_of(plan, id, &layer) && layer.in == length &&
-            layer.out * sweep_tall <= layer.in && layer.out > columns)
+        if (hs__plan_layer_of(plan, id, &layer) && layer.in == length &&
+            layer.out * hs__sweep_tall <= layer.in && layer.out > columns)
             columns = layer.out;
     return length * (typical + columns) * plan->element;
 }
@@ -94,12 +95,12 @@ static size_t choose_length(const hs_plan *plan)
         longest = length > longest ? length : longest;
         if (node->op == OP_matmul && node->stage == STAGE_SHARD && !is_unused(node))
             products = true;
-        if (plan_layer_of(plan, id, &layer) && layer.in * sweep_tall <= layer.out &&
+        if (hs__plan_layer_of(plan, id, &layer) && layer.in * hs__sweep_tall <= layer.out &&
             layer.out > made)
             made = layer.out;
     }
     const size_t length = products ? made : longest;
-    return bytes_near(plan, length) >= sweep_least_bytes ? length : 0;
+    return bytes_near(plan, length) >= hs__sweep_least_bytes ? length : 0;
 }
 
 /* The times after which a step may come, for what it needs feature by feature, and for what it needs whole. */
@@ -204,14 +205,14 @@ static bool set_order_by_time(hs_plan *plan)
     hs_free(time);
     hs_free(need);
     hs_free(end);
-    return ok ? true : plan_no_memory(plan);
+    return ok ? true : hs__plan_no_memory(plan);
 }
 
-bool plan_set_order(hs_plan *plan)
+bool hs__plan_set_order(hs_plan *plan)
 {
     plan->order = hs_arena_alloc(&plan->arena, ((size_t)plan->nodes + 1) * sizeof *plan->order);
     if (!plan->order)
-        return plan_no_memory(plan);
+        return hs__plan_no_memory(plan);
     for (int32_t id = 0; id < plan->nodes; id++)
         plan->order[id] = plan->node[id].position = plan->node[id].rank = id;
     plan->sweep_length = plan->trace ? 0 : choose_length(plan);
@@ -235,19 +236,19 @@ static size_t feature_bytes(const hs_plan *plan)
 }
 
 /* A chunk of the values, and as many rows of the matrices that make them, should stay in the cache. */
-size_t sweep_choose_chunk(const hs_plan *plan)
+size_t hs__sweep_choose_chunk(const hs_plan *plan)
 {
     const size_t line = HS_ALIGN / plan->element; /* where vectors of one lane are cut */
     size_t widest = 0;
     plan_layer layer;
     for (int32_t id = 0; id < plan->nodes; id++)
-        if (role_of(plan, id) != NEITHER && plan_layer_of(plan, id, &layer)) {
+        if (role_of(plan, id) != NEITHER && hs__plan_layer_of(plan, id, &layer)) {
             const size_t columns = least(layer.out, layer.in);
             widest = columns > widest ? columns : widest;
         }
-    size_t chunk = sweep_chunk_bytes / feature_bytes(plan);
+    size_t chunk = hs__sweep_chunk_bytes / feature_bytes(plan);
     if (widest)
-        chunk = least(chunk, sweep_matrix_bytes / (widest * plan->element));
+        chunk = least(chunk, hs__sweep_matrix_bytes / (widest * plan->element));
     const size_t unit = widest && chunk >= TILE_ROWS ? TILE_ROWS : line;
     return chunk > unit ? chunk / unit * unit : unit;
 }
@@ -264,11 +265,11 @@ static bool make_programs(hs_plan *plan, plan_sweep *sweep, plan_step *step, pro
     for (int part = 0; part < 2; part++) {
         if (sizes[part] == 0 || (part == 0 && plan->sweep_length < plan->sweep_chunk))
             continue;
-        program *p = program_make(plan, step, sizes[part]);
+        program *p = hs__program_make(plan, step, sizes[part]);
         if (!p)
             return false;
         *(part ? rest : &step->program) = p;
-        const size_t scratch = program_scratch(plan, p);
+        const size_t scratch = hs__program_scratch(plan, p);
         sweep->scratch = sweep->scratch > scratch ? sweep->scratch : scratch;
     }
     return true;
@@ -280,12 +281,12 @@ static size_t results_of(const plan_sweep *sweep)
     return sweep->gram ? GRAM_SUMS : 1;
 }
 
-bool sweep_make(hs_plan *plan, plan_step *step, int32_t steps)
+bool hs__sweep_make(hs_plan *plan, plan_step *step, int32_t steps)
 {
     plan_sweep *sweep = hs_arena_alloc(&plan->arena, sizeof *sweep);
     program **rest = hs_arena_alloc(&plan->arena, (size_t)steps * sizeof *rest);
     if (!sweep || !rest)
-        return plan_no_memory(plan);
+        return hs__plan_no_memory(plan);
     *sweep = (plan_sweep){ .steps = steps, .rest = rest };
     memset(rest, 0, (size_t)steps * sizeof *rest);
     for (int32_t i = 0; i < steps; i++) {
@@ -303,7 +304,7 @@ bool sweep_make(hs_plan *plan, plan_step *step, int32_t steps)
         if (step[i].program && !make_programs(plan, sweep, &step[i], &rest[i]))
             return false;
     }
-    if (!gram_make(plan, sweep, step))
+    if (!hs__gram_make(plan, sweep, step))
         return false;
     /* Products of each piece are kept apart: with other shards to work on, there is one piece. */
     sweep->pieces = least(MOST_PIECES, chunks_of(plan));
@@ -360,16 +361,16 @@ static void run_product(const sweep_job *j, size_t piece, const plan_step *step,
                         size_t count, bool begins, run_state *state)
 {
     if (step->sweep_parts)
-        layer_sum_from(step, state, first, count, part_of(j, piece, step), begins, piece == 0);
+        hs__layer_sum_from(step, state, first, count, part_of(j, piece, step), begins, piece == 0);
     else
-        layer_run_from(step, state, first, count);
+        hs__layer_run_from(step, state, first, count);
 }
 
 static void run_gram(const sweep_job *j, size_t piece, size_t first, size_t count, run_state *state,
                      char *results)
 {
     const plan_sweep *sweep = j->step->sweep;
-    gram_run(sweep->gram, state, first, count, results, sweep->sum_numbers);
+    hs__gram_run(sweep->gram, state, first, count, results, sweep->sum_numbers);
     for (size_t k = 0; k < GRAM_SUMS; k++)
         if (sweep->gram->sum[k] >= 0)
             add_to_sum(j, piece, sweep->gram->sum[k],
@@ -388,7 +389,7 @@ static void run_chunk(const sweep_job *j, size_t piece, size_t first, bool begin
             continue;
         }
         if (!step->program) {
-            random_run_from(step, state, first, least(left, chunk));
+            hs__random_run_from(step, state, first, least(left, chunk));
             continue;
         }
         const program *p = left < chunk ? sweep->rest[i] : step->program;
@@ -398,13 +399,14 @@ static void run_chunk(const sweep_job *j, size_t piece, size_t first, bool begin
             continue;
         }
         if (step->sweep_sum >= 0) {
-            program_run_from(p, state, first, result, false);
+            hs__program_run_from(p, state, first, result, false);
             add_to_sum(j, piece, step->sweep_sum, result);
             continue;
         }
         char *out = resolve(state, step->out);
-        program_run_from(p, state, first, out + first * step->out_feature * state->plan->element,
-                         adds(step, state));
+        hs__program_run_from(p, state, first,
+                             out + first * step->out_feature * state->plan->element,
+                             adds(step, state));
     }
 }
 
@@ -441,7 +443,7 @@ static void add_parts(const sweep_job *j, const plan_step *step)
                          part_of(j, piece, step));
 }
 
-void sweep_run(const plan_step *step, run_state *state)
+void hs__sweep_run(const plan_step *step, run_state *state)
 {
     const hs_plan *plan = state->plan;
     const plan_sweep *sweep = step->sweep;

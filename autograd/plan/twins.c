@@ -47,7 +47,7 @@ static void find_candidates(twin_search *s)
         const int32_t id = plan->order[i];
         plan_layer layer;
         s->number[id] = -1;
-        if (!plan->node[id].in_sweep && plan_layer_of(plan, id, &layer))
+        if (!plan->node[id].in_sweep && hs__plan_layer_of(plan, id, &layer))
             s->candidate[layers++] = (candidate){ id, layer.matrix, -1, layer.transposed };
     }
     for (int32_t i = 0; i < layers; i++) {
@@ -228,7 +228,7 @@ static void order_all(twin_search *s)
     }
 }
 
-bool plan_pair_layers(hs_plan *plan)
+bool hs__plan_pair_layers(hs_plan *plan)
 {
     if (plan->trace || plan->starts * plan->rows_per_start > 1)
         return true;
@@ -266,5 +266,5 @@ bool plan_pair_layers(hs_plan *plan)
     hs_free(s.position);
     hs_free(s.needed);
     hs_free(s.layers_done);
-    return ok ? true : plan_no_memory(plan);
+    return ok ? true : hs__plan_no_memory(plan);
 }

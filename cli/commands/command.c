@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <hastings/cli/command.h>
+#include <hastings/cli/commands/command.h>
 
-int hs_call_fail(const hs_call *call, hs_status status, const char *format, ...)
+int app_call_fail(const app_call *call, hs_status status, const char *format, ...)
 {
     fflush(stdout);
     fprintf(stderr, "hastings %s: ", call->command->name);
@@ -14,17 +14,17 @@ int hs_call_fail(const hs_call *call, hs_status status, const char *format, ...)
     vfprintf(stderr, format, arguments);
     va_end(arguments);
     fputc('\n', stderr);
-    return status == HS_EINVAL ? HS_EXIT_USAGE : HS_EXIT_FAILURE;
+    return status == HS_EINVAL ? APP_EXIT_USAGE : APP_EXIT_FAILURE;
 }
 
-int hs_call_fail_session(const hs_call *call, const hs_session *s)
+int app_call_fail_session(const app_call *call, const hs_session *s)
 {
     const hs_status status = hs_session_status(s);
     const char *error = s ? hs_session_error(s) : "";
-    return hs_call_fail(call, status, "%s", *error ? error : hs_status_text(status));
+    return app_call_fail(call, status, "%s", *error ? error : hs_status_text(status));
 }
 
-void hs_call_note(const hs_call *call, const char *format, ...)
+void app_call_note(const app_call *call, const char *format, ...)
 {
     if (call->quiet)
         return;
@@ -36,18 +36,18 @@ void hs_call_note(const hs_call *call, const char *format, ...)
     fputc('\n', stderr);
 }
 
-int hs_call_print_json(const hs_call *call, json_t *json)
+int app_call_print_json(const app_call *call, json_t *json)
 {
     char *text = json ? json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
     json_decref(json);
     if (!text)
-        return hs_call_fail(call, HS_ENOMEM, "out of memory for the result");
+        return app_call_fail(call, HS_ENOMEM, "out of memory for the result");
     puts(text);
     free(text);
-    return HS_EXIT_OK;
+    return APP_EXIT_OK;
 }
 
-json_t *hs_json_number(double value)
+json_t *app_json_number(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
 }
@@ -59,14 +59,14 @@ static void program_help(FILE *f)
     fputs("hastings: learns proposals for Markov chain Monte Carlo, and samples with them.\n\n"
           "usage: hastings COMMAND [ARGUMENT...]\n\n",
           f);
-    for (size_t i = 0; hs_command_at(i); i++) {
-        const hs_command *c = hs_command_at(i);
+    for (size_t i = 0; app_command_at(i); i++) {
+        const app_command *c = app_command_at(i);
         fprintf(f, "  %-12s%s\n", c->name, c->summary);
     }
     fputs("\nhastings COMMAND --help describes one of them. Options of all:\n\n", f);
-    hs_options_print(f, hs_global_options);
+    app_options_print(f, app_global_options);
     fputc('\n', f);
-    hs_print_wrapped(
+    app_print_wrapped(
         f,
         "Exit codes: 0, it is done; 1, something failed; 2, the command line, or a text "
         "in it, makes no sense; 130, Ctrl-C or SIGTERM stopped it, and what there was is "
@@ -74,17 +74,17 @@ static void program_help(FILE *f)
         0, 0);
 }
 
-void hs_command_help(FILE *f, const hs_command *c)
+void app_command_help(FILE *f, const app_command *c)
 {
     if (!c) {
         program_help(f);
         return;
     }
     fprintf(f, "usage: hastings %s%s%s [OPTION...]\n\n", c->name, *c->words ? " " : "", c->words);
-    hs_print_wrapped(f, c->about, 0, 0);
+    app_print_wrapped(f, c->about, 0, 0);
     if (c->options && c->options[0].name) {
         fputc('\n', f);
-        hs_options_print(f, c->options);
+        app_options_print(f, c->options);
     }
     fputs("\nand --help, --quiet, --json, --threads N, as hastings --help describes them.\n", f);
     if (c->examples) {

@@ -1,7 +1,7 @@
 /* hastings completion: what shells complete, from the tables of commands and options. */
 #include <string.h>
 
-#include <hastings/cli/command.h>
+#include <hastings/cli/commands/command.h>
 #include <hastings/experiments/run.h>
 #include <hastings/experiments/spec.h>
 #include <hastings/objectives/objectives.h>
@@ -18,19 +18,19 @@ static void print_choices(const char *choices)
 static void print_experiments(void)
 {
     char name[64];
-    for (size_t i = 0; hs_experiment_name(i, name); i++)
+    for (size_t i = 0; app_experiment_name(i, name); i++)
         printf("%s%s", i ? " " : "", name);
 }
 
-static void print_kinds(hs_option_type type)
+static void print_kinds(app_option_type type)
 {
-    if (type == HS_OPTION_OBJECTIVE)
+    if (type == APP_OPTION_OBJECTIVE)
         for (size_t i = 0; hs_objective_list(i); i++)
             printf("%s%s", i ? " " : "", hs_objective_list(i)->name);
     else
         for (size_t i = 0;; i++) {
-            const hs_spec_entry *e =
-                type == HS_OPTION_TARGET ? hs_spec_targets(i) : hs_spec_proposals(i);
+            const app_spec_entry *e =
+                type == APP_OPTION_TARGET ? app_spec_targets(i) : app_spec_proposals(i);
             if (!e)
                 return;
             printf("%s%s", i ? " " : "", e->kind);
@@ -38,40 +38,40 @@ static void print_kinds(hs_option_type type)
 }
 
 /* The words that a value can be; false if it is a file, a folder, or anything. */
-static bool print_values(const hs_option *o)
+static bool print_values(const app_option *o)
 {
     switch (o->type) {
-    case HS_OPTION_CHOICE:
+    case APP_OPTION_CHOICE:
         print_choices(o->argument);
         return true;
-    case HS_OPTION_TARGET:
-    case HS_OPTION_PROPOSAL:
-    case HS_OPTION_OBJECTIVE:
+    case APP_OPTION_TARGET:
+    case APP_OPTION_PROPOSAL:
+    case APP_OPTION_OBJECTIVE:
         print_kinds(o->type);
         return true;
-    case HS_OPTION_FLAG:
-    case HS_OPTION_COUNT:
-    case HS_OPTION_WHOLE:
-    case HS_OPTION_NUMBER:
-    case HS_OPTION_TEXT:
-    case HS_OPTION_FILE:
-    case HS_OPTION_FOLDER:
+    case APP_OPTION_FLAG:
+    case APP_OPTION_COUNT:
+    case APP_OPTION_WHOLE:
+    case APP_OPTION_NUMBER:
+    case APP_OPTION_TEXT:
+    case APP_OPTION_FILE:
+    case APP_OPTION_FOLDER:
         break;
     }
     return false;
 }
 
-static bool has_values(const hs_option *o)
+static bool has_values(const app_option *o)
 {
-    return o->type == HS_OPTION_CHOICE || o->type == HS_OPTION_TARGET ||
-           o->type == HS_OPTION_PROPOSAL || o->type == HS_OPTION_OBJECTIVE;
+    return o->type == APP_OPTION_CHOICE || o->type == APP_OPTION_TARGET ||
+           o->type == APP_OPTION_PROPOSAL || o->type == APP_OPTION_OBJECTIVE;
 }
 
 /* The i-th option of a command, and of all. */
-static const hs_option *option_of(const hs_command *c, size_t i)
+static const app_option *option_of(const app_command *c, size_t i)
 {
-    const hs_option *const tables[HS_OPTION_TABLES] = { c->options, hs_global_options };
-    return hs_option_at(tables, i);
+    const app_option *const tables[APP_OPTION_TABLES] = { c->options, app_global_options };
+    return app_option_at(tables, i);
 }
 
 /* Text between single quotes, with a backslash before those that are in it, or in `special`. */
@@ -89,11 +89,11 @@ static void print_quoted(const char *text, const char *quote, const char *specia
 
 /* ---- bash ------------------------------------------------------------------------------------ */
 
-static void bash_values(const hs_command *c)
+static void bash_values(const app_command *c)
 {
     for (size_t i = 0; option_of(c, i); i++) {
-        const hs_option *o = option_of(c, i);
-        if (o->type == HS_OPTION_FLAG)
+        const app_option *o = option_of(c, i);
+        if (o->type == APP_OPTION_FLAG)
             continue;
         printf("    '%s --%s') ", c->name, o->name);
         if (has_values(o)) {
@@ -101,26 +101,26 @@ static void bash_values(const hs_command *c)
             print_values(o);
             printf("' ;;\n");
         } else {
-            printf("kind=%s ;;\n", o->type == HS_OPTION_FILE     ? "files"
-                                   : o->type == HS_OPTION_FOLDER ? "folders"
-                                                                 : "nothing");
+            printf("kind=%s ;;\n", o->type == APP_OPTION_FILE     ? "files"
+                                   : o->type == APP_OPTION_FOLDER ? "folders"
+                                                                  : "nothing");
         }
     }
 }
 
-static void bash_words(const hs_command *c)
+static void bash_words(const app_command *c)
 {
     printf("        %s) options='", c->name);
     for (size_t i = 0; option_of(c, i); i++)
         printf("%s--%s", i ? " " : "", option_of(c, i)->name);
     printf("'");
-    if (c->complete && !strcmp(c->complete, HS_WORDS_EXPERIMENTS)) {
+    if (c->complete && !strcmp(c->complete, APP_WORDS_EXPERIMENTS)) {
         printf(" words='");
         print_experiments();
         printf("' kind=files");
-    } else if (c->complete && !strcmp(c->complete, HS_WORDS_FILES)) {
+    } else if (c->complete && !strcmp(c->complete, APP_WORDS_FILES)) {
         printf(" kind=files");
-    } else if (c->complete && !strcmp(c->complete, HS_WORDS_FOLDERS)) {
+    } else if (c->complete && !strcmp(c->complete, APP_WORDS_FOLDERS)) {
         printf(" kind=folders");
     } else if (c->complete) {
         printf(" words='");
@@ -138,24 +138,24 @@ static void print_bash(void)
            "    local command= words= options= kind= i\n"
            "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
            "        case ${COMP_WORDS[i]} in\n        ");
-    for (size_t i = 0; hs_command_at(i); i++)
-        printf("%s%s", i ? " | " : "", hs_command_at(i)->name);
+    for (size_t i = 0; app_command_at(i); i++)
+        printf("%s%s", i ? " | " : "", app_command_at(i)->name);
     printf(") command=${COMP_WORDS[i]} && break ;;\n"
            "        esac\n"
            "    done\n"
            "    case \"$command $prev\" in\n");
-    for (size_t i = 0; hs_command_at(i); i++)
-        bash_values(hs_command_at(i));
+    for (size_t i = 0; app_command_at(i); i++)
+        bash_values(app_command_at(i));
     printf("    *)\n"
            "        case $command in\n");
-    for (size_t i = 0; hs_command_at(i); i++)
-        bash_words(hs_command_at(i));
+    for (size_t i = 0; app_command_at(i); i++)
+        bash_words(app_command_at(i));
     printf("        *) words='");
-    for (size_t i = 0; hs_command_at(i); i++)
-        printf("%s%s", i ? " " : "", hs_command_at(i)->name);
+    for (size_t i = 0; app_command_at(i); i++)
+        printf("%s%s", i ? " " : "", app_command_at(i)->name);
     printf("' options='");
-    for (const hs_option *o = hs_global_options; o->name; o++)
-        printf("%s--%s", o == hs_global_options ? "" : " ", o->name);
+    for (const app_option *o = app_global_options; o->name; o++)
+        printf("%s--%s", o == app_global_options ? "" : " ", o->name);
     printf("' ;;\n"
            "        esac\n"
            "        [[ $cur == -* ]] && words=$options kind=\n"
@@ -174,15 +174,15 @@ static void print_bash(void)
 
 /* ---- zsh ------------------------------------------------------------------------------------- */
 
-static void zsh_command(const hs_command *c)
+static void zsh_command(const app_command *c)
 {
     printf("    %s)\n        _arguments", c->name);
     for (size_t i = 0; option_of(c, i); i++) {
-        const hs_option *o = option_of(c, i);
+        const app_option *o = option_of(c, i);
         printf(" \\\n            '--%s[", o->name);
         print_quoted(o->help, "'\\''", "[]:");
         printf("]");
-        if (o->type != HS_OPTION_FLAG) {
+        if (o->type != APP_OPTION_FLAG) {
             printf(":");
             print_quoted(o->argument, "'\\''", "[]:");
             printf(":");
@@ -190,9 +190,9 @@ static void zsh_command(const hs_command *c)
                 printf("(");
                 print_values(o);
                 printf(")");
-            } else if (o->type == HS_OPTION_FILE) {
+            } else if (o->type == APP_OPTION_FILE) {
                 printf("_files");
-            } else if (o->type == HS_OPTION_FOLDER) {
+            } else if (o->type == APP_OPTION_FOLDER) {
                 printf("_files -/");
             }
         }
@@ -200,13 +200,13 @@ static void zsh_command(const hs_command *c)
     }
     if (c->complete) {
         printf(" \\\n            '*:argument:");
-        if (!strcmp(c->complete, HS_WORDS_EXPERIMENTS)) {
+        if (!strcmp(c->complete, APP_WORDS_EXPERIMENTS)) {
             printf("(");
             print_experiments();
             printf(")");
-        } else if (!strcmp(c->complete, HS_WORDS_FILES)) {
+        } else if (!strcmp(c->complete, APP_WORDS_FILES)) {
             printf("_files");
-        } else if (!strcmp(c->complete, HS_WORDS_FOLDERS)) {
+        } else if (!strcmp(c->complete, APP_WORDS_FOLDERS)) {
             printf("_files -/");
         } else {
             printf("(");
@@ -224,9 +224,9 @@ static void print_zsh(void)
            "# Completion of hastings for zsh: hastings completion zsh >\"${fpath[1]}/_hastings\"\n"
            "_hastings() {\n"
            "    local -a commands=(\n");
-    for (size_t i = 0; hs_command_at(i); i++) {
-        printf("        '%s:", hs_command_at(i)->name);
-        print_quoted(hs_command_at(i)->summary, "'\\''", ":");
+    for (size_t i = 0; app_command_at(i); i++) {
+        printf("        '%s:", app_command_at(i)->name);
+        print_quoted(app_command_at(i)->summary, "'\\''", ":");
         printf("'\n");
     }
     printf("    )\n"
@@ -238,8 +238,8 @@ static void print_zsh(void)
            "    shift words\n"
            "    ((CURRENT--))\n"
            "    case $command in\n");
-    for (size_t i = 0; hs_command_at(i); i++)
-        zsh_command(hs_command_at(i));
+    for (size_t i = 0; app_command_at(i); i++)
+        zsh_command(app_command_at(i));
     printf("    esac\n"
            "}\n"
            "if [[ $funcstack[1] == _hastings ]]; then _hastings \"$@\"; else compdef _hastings "
@@ -248,20 +248,20 @@ static void print_zsh(void)
 
 /* ---- fish ------------------------------------------------------------------------------------ */
 
-static void fish_command(const hs_command *c)
+static void fish_command(const app_command *c)
 {
     for (size_t i = 0; option_of(c, i); i++) {
-        const hs_option *o = option_of(c, i);
+        const app_option *o = option_of(c, i);
         printf("complete -c hastings -n '__fish_seen_subcommand_from %s' -l %s", c->name, o->name);
         if (has_values(o)) {
             printf(" -x -a '");
             print_values(o);
             printf("'");
-        } else if (o->type == HS_OPTION_FILE) {
+        } else if (o->type == APP_OPTION_FILE) {
             printf(" -r -F");
-        } else if (o->type == HS_OPTION_FOLDER) {
+        } else if (o->type == APP_OPTION_FOLDER) {
             printf(" -x -a '(__fish_complete_directories)'");
-        } else if (o->type != HS_OPTION_FLAG) {
+        } else if (o->type != APP_OPTION_FLAG) {
             printf(" -x");
         }
         printf(" -d '");
@@ -271,13 +271,13 @@ static void fish_command(const hs_command *c)
     if (!c->complete)
         return;
     printf("complete -c hastings -n '__fish_seen_subcommand_from %s'", c->name);
-    if (!strcmp(c->complete, HS_WORDS_EXPERIMENTS)) {
+    if (!strcmp(c->complete, APP_WORDS_EXPERIMENTS)) {
         printf(" -F -a '");
         print_experiments();
         printf("'\n");
-    } else if (!strcmp(c->complete, HS_WORDS_FILES)) {
+    } else if (!strcmp(c->complete, APP_WORDS_FILES)) {
         printf(" -F\n");
-    } else if (!strcmp(c->complete, HS_WORDS_FOLDERS)) {
+    } else if (!strcmp(c->complete, APP_WORDS_FOLDERS)) {
         printf(" -a '(__fish_complete_directories)'\n");
     } else {
         printf(" -a '");
@@ -290,16 +290,16 @@ static void print_fish(void)
 {
     printf("# Completion of hastings for fish: hastings completion fish | source\n"
            "complete -c hastings -f\n");
-    for (size_t i = 0; hs_command_at(i); i++) {
-        printf("complete -c hastings -n __fish_use_subcommand -a %s -d '", hs_command_at(i)->name);
-        print_quoted(hs_command_at(i)->summary, "\\'", "\\");
+    for (size_t i = 0; app_command_at(i); i++) {
+        printf("complete -c hastings -n __fish_use_subcommand -a %s -d '", app_command_at(i)->name);
+        print_quoted(app_command_at(i)->summary, "\\'", "\\");
         printf("'\n");
     }
-    for (size_t i = 0; hs_command_at(i); i++)
-        fish_command(hs_command_at(i));
+    for (size_t i = 0; app_command_at(i); i++)
+        fish_command(app_command_at(i));
 }
 
-static int completion(const hs_call *call)
+static int completion(const app_call *call)
 {
     const char *shell = call->arguments->word[0];
     if (!strcmp(shell, "bash"))
@@ -309,11 +309,11 @@ static int completion(const hs_call *call)
     else if (!strcmp(shell, "fish"))
         print_fish();
     else
-        return hs_call_fail(call, HS_EINVAL, "\"%.60s\": expected bash, zsh or fish", shell);
-    return HS_EXIT_OK;
+        return app_call_fail(call, HS_EINVAL, "\"%.60s\": expected bash, zsh or fish", shell);
+    return APP_EXIT_OK;
 }
 
-const hs_command hs_command_completion = {
+const app_command app_command_completion = {
     .name = "completion",
     .words = "bash|zsh|fish",
     .summary = "prints a script that completes command lines in a shell",

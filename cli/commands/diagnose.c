@@ -1,28 +1,28 @@
-#include <hastings/cli/diagnosis.h>
-#include <hastings/mcmc/chains_file.h>
+#include <hastings/cli/commands/diagnosis.h>
+#include <hastings/mcmc/io/chains_file.h>
 
-static int diagnose(const hs_call *call)
+static int diagnose(const app_call *call)
 {
-    const hs_arguments *a = call->arguments;
+    const app_arguments *a = call->arguments;
     hs_chains *chains;
     hs_chain_names names;
     hs_message message;
     const hs_status status = hs_chains_read(&chains, &names, a->word, a->words, &message);
     if (status)
-        return hs_call_fail(call, HS_EIO, "%s", message.text);
+        return app_call_fail(call, HS_EIO, "%s", message.text);
     const int code =
-        hs_print_diagnosis(call, chains, names.name, hs_given_count(a, "skip", 0), NULL);
+        app_print_diagnosis(call, chains, names.name, app_given_count(a, "skip", 0), NULL);
     hs_chain_names_free(&names);
     hs_chains_free(chains);
     return code;
 }
 
-static const hs_option options[] = {
-    { "skip", HS_OPTION_WHOLE, "N", "draws to leave out at the start of each chain; default: 0" },
+static const app_option options[] = {
+    { "skip", APP_OPTION_WHOLE, "N", "draws to leave out at the start of each chain; default: 0" },
     { 0 },
 };
 
-const hs_command hs_command_diagnose = {
+const app_command app_command_diagnose = {
     .name = "diagnose",
     .words = "FILE...",
     .summary = "effective sample sizes, R-hat and warnings of chains in files",
@@ -36,7 +36,7 @@ const hs_command hs_command_diagnose = {
                 "hastings diagnose draws.npy --skip 500 --json",
     .options = options,
     .least = 1,
-    .most = HS_MOST_WORDS,
-    .complete = HS_WORDS_FILES,
+    .most = APP_MOST_WORDS,
+    .complete = APP_WORDS_FILES,
     .run = diagnose,
 };

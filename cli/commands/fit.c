@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include <hastings/cli/command.h>
+#include <hastings/cli/commands/command.h>
 #include <hastings/objectives/fit.h>
 
 typedef enum { NEWTON, LINES, LEAST_SQUARES, STOCHASTIC } method;
@@ -23,7 +23,7 @@ static hs_status run_fit(method how, const hs_reference *r, size_t n, const hs_f
     return HS_EINVAL;
 }
 
-static int print_fit(const hs_call *call, const char *what, method how, size_t dim,
+static int print_fit(const app_call *call, const char *what, method how, size_t dim,
                      const hs_reference *r, size_t n, const hs_fit *fit)
 {
     if (call->json) {
@@ -31,40 +31,40 @@ static int print_fit(const hs_call *call, const char *what, method how, size_t d
         for (size_t i = 0; i < n; i++)
             json_array_append_new(acceptance,
                                   json_pack("{s:f, s:o}", "wanted", r[i].acceptance, "reached",
-                                            hs_json_number(fit->acceptance[i])));
-        return hs_call_print_json(
+                                            app_json_number(fit->acceptance[i])));
+        return app_call_print_json(
             call, json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:i, s:b}", "problem", what, "method",
                             method_name[how], "dim", (json_int_t)dim, "coefficient",
-                            hs_json_number(fit->coefficient[0]), "error",
-                            hs_json_number(fit->error[0]), "acceptance", acceptance, "iterations",
+                            app_json_number(fit->coefficient[0]), "error",
+                            app_json_number(fit->error[0]), "acceptance", acceptance, "iterations",
                             fit->iterations, "converged", fit->converged));
     }
     printf("A = %.5f +- %.5f\n", fit->coefficient[0], fit->error[0]);
     for (size_t i = 0; i < n; i++)
         printf("acceptance %.4f, where theory says %.3f\n", fit->acceptance[i], r[i].acceptance);
-    return HS_EXIT_OK;
+    return APP_EXIT_OK;
 }
 
-static int fit(const hs_call *call)
+static int fit(const app_call *call)
 {
-    const hs_arguments *a = call->arguments;
-    const char *what = a->word[0], *wanted = hs_given_text(a, "method");
+    const app_arguments *a = call->arguments;
+    const char *what = a->word[0], *wanted = app_given_text(a, "method");
     const bool walk = !strcmp(what, "walk"), mala = !strcmp(what, "mala"),
                both = !strcmp(what, "both");
     if (!walk && !mala && !both)
-        return hs_call_fail(call, HS_EINVAL, "a fit is of walk, mala or both, not of \"%.60s\"",
-                            what);
+        return app_call_fail(call, HS_EINVAL, "a fit is of walk, mala or both, not of \"%.60s\"",
+                             what);
     method how = both ? LEAST_SQUARES : NEWTON;
     for (int i = 0; wanted && i < 4; i++)
         how = !strcmp(wanted, method_name[i]) ? (method)i : how;
     if (both && how == NEWTON)
-        return hs_call_fail(call, HS_EINVAL,
-                            "--method newton is for one problem, walk or mala; both "
-                            "need lines, least-squares or stochastic");
-    const size_t dim = hs_given_count(a, "dim", 1000), n = both ? 2 : 1;
-    const size_t rows = hs_given_count(a, "rows", how == STOCHASTIC ? 10000 : 1000000);
+        return app_call_fail(call, HS_EINVAL,
+                             "--method newton is for one problem, walk or mala; both "
+                             "need lines, least-squares or stochastic");
+    const size_t dim = app_given_count(a, "dim", 1000), n = both ? 2 : 1;
+    const size_t rows = app_given_count(a, "rows", how == STOCHASTIC ? 10000 : 1000000);
     hs_session *s = hs_session_new(
-        &(hs_session_options){ .seed = hs_given_count(a, "seed", 1), .threads = call->threads });
+        &(hs_session_options){ .seed = app_given_count(a, "seed", 1), .threads = call->threads });
     hs_reference r[2];
     size_t k = 0;
     if (walk || both)
@@ -77,28 +77,28 @@ static int fit(const hs_call *call)
         hs_session_status(s) ? hs_session_status(s) : run_fit(how, r, n, &options, &result);
     int code;
     if (status)
-        code = hs_call_fail_session(call, s);
+        code = app_call_fail_session(call, s);
     else
         code = print_fit(call, what, how, dim, r, n, &result);
     if (!status && !result.converged)
-        hs_call_note(call, "The fit did not converge in %d iterations; more --rows may help.",
-                     result.iterations);
+        app_call_note(call, "The fit did not converge in %d iterations; more --rows may help.",
+                      result.iterations);
     hs_session_free(s);
     return code;
 }
 
-static const hs_option options[] = {
-    { "dim", HS_OPTION_COUNT, "N", "dimensions of the normal target; default: 1000" },
-    { "rows", HS_OPTION_COUNT, "N",
+static const app_option options[] = {
+    { "dim", APP_OPTION_COUNT, "N", "dimensions of the normal target; default: 1000" },
+    { "rows", APP_OPTION_COUNT, "N",
       "draws that means are taken over, of one iteration if stochastic; default: 1000000, and "
       "10000 if stochastic" },
-    { "method", HS_OPTION_CHOICE, "newton|lines|least-squares|stochastic",
+    { "method", APP_OPTION_CHOICE, "newton|lines|least-squares|stochastic",
       "default: newton for one problem, least-squares for both" },
-    { "seed", HS_OPTION_WHOLE, "N", "of all random numbers; default: 1" },
+    { "seed", APP_OPTION_WHOLE, "N", "of all random numbers; default: 1" },
     { 0 },
 };
 
-const hs_command hs_command_fit = {
+const app_command app_command_fit = {
     .name = "fit",
     .words = "walk|mala|both",
     .summary = "fits Ab Initio's coefficient to the acceptance rates of theory",

@@ -1,14 +1,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <hastings/cli/command.h>
+#include <hastings/cli/commands/command.h>
 #include <hastings/experiments/run.h>
 #include <hastings/experiments/spec.h>
 #include <hastings/objectives/objectives.h>
 
 enum { INDENT = 22 };
 
-static const char *text_of(const json_t *json, const char *key)
+static const char *app_text_of(const json_t *json, const char *key)
 {
     const char *text = json_string_value(json_object_get(json, key));
     return text ? text : "";
@@ -19,16 +19,16 @@ static void print_entry(const char *name, const char *text)
     const int n = printf("  %s", name);
     if (*text)
         printf(n < INDENT - 1 ? "%*s" : "\n%*s", n < INDENT - 1 ? INDENT - n : INDENT, "");
-    hs_print_wrapped(stdout, text, INDENT, INDENT);
+    app_print_wrapped(stdout, text, INDENT, INDENT);
 }
 
 static void print_experiments(void)
 {
     char name[64];
-    for (size_t i = 0; hs_experiment_name(i, name); i++) {
+    for (size_t i = 0; app_experiment_name(i, name); i++) {
         hs_message message;
-        json_t *experiment = hs_experiment_load(name, &message);
-        print_entry(name, experiment ? text_of(experiment, "title") : message.text);
+        json_t *experiment = app_experiment_load(name, &message);
+        print_entry(name, experiment ? app_text_of(experiment, "title") : message.text);
         json_decref(experiment);
     }
 }
@@ -37,26 +37,26 @@ static json_t *experiments_json(void)
 {
     json_t *list = json_array();
     char name[64];
-    for (size_t i = 0; hs_experiment_name(i, name); i++) {
-        json_t *experiment = hs_experiment_load(name, NULL);
+    for (size_t i = 0; app_experiment_name(i, name); i++) {
+        json_t *experiment = app_experiment_load(name, NULL);
         json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s}", "name", name, "title",
-                                              text_of(experiment, "title"), "paper",
-                                              text_of(experiment, "paper"), "about",
-                                              text_of(experiment, "about")));
+                                              app_text_of(experiment, "title"), "paper",
+                                              app_text_of(experiment, "paper"), "about",
+                                              app_text_of(experiment, "about")));
         json_decref(experiment);
     }
     return list;
 }
 
-typedef const hs_spec_entry *entry_list(size_t i);
+typedef const app_spec_entry *entry_list(size_t i);
 
 static void print_specs(entry_list *list)
 {
     for (size_t i = 0; list(i); i++) {
-        const hs_spec_entry *e = list(i);
+        const app_spec_entry *e = list(i);
         print_entry(e->kind, e->doc);
-        for (size_t k = 0; k < HS_SPEC_OPTIONS && e->options[k].name; k++) {
-            const hs_spec_option *o = &e->options[k];
+        for (size_t k = 0; k < APP_SPEC_OPTIONS && e->options[k].name; k++) {
+            const app_spec_option *o = &e->options[k];
             char name[64], text[512];
             snprintf(name, sizeof name, "  %s=%s", o->name, o->standard ? o->standard : "...");
             snprintf(text, sizeof text, "%s", o->doc);
@@ -68,16 +68,16 @@ static void print_specs(entry_list *list)
 static json_t *specs_json(entry_list *list)
 {
     json_t *all = json_array();
-    static const char *const types[] = { [HS_SPEC_COUNT] = "count",
-                                         [HS_SPEC_SIZE] = "size",
-                                         [HS_SPEC_NUMBER] = "number",
-                                         [HS_SPEC_FLAG] = "flag",
-                                         [HS_SPEC_TEXT] = "text" };
+    static const char *const types[] = { [APP_SPEC_COUNT] = "count",
+                                         [APP_SPEC_SIZE] = "size",
+                                         [APP_SPEC_NUMBER] = "number",
+                                         [APP_SPEC_FLAG] = "flag",
+                                         [APP_SPEC_TEXT] = "text" };
     for (size_t i = 0; list(i); i++) {
-        const hs_spec_entry *e = list(i);
+        const app_spec_entry *e = list(i);
         json_t *options = json_array();
-        for (size_t k = 0; k < HS_SPEC_OPTIONS && e->options[k].name; k++) {
-            const hs_spec_option *o = &e->options[k];
+        for (size_t k = 0; k < APP_SPEC_OPTIONS && e->options[k].name; k++) {
+            const app_spec_option *o = &e->options[k];
             json_array_append_new(options, json_pack("{s:s, s:s, s:s?, s:s}", "name", o->name,
                                                      "type", types[o->type], "default", o->standard,
                                                      "about", o->doc));
@@ -109,18 +109,18 @@ static json_t *objectives_json(void)
     return all;
 }
 
-static int run_json(const hs_call *call, const char *only)
+static int run_json(const app_call *call, const char *only)
 {
     json_t *all = json_object();
     if (!*only || !strcmp(only, "experiments"))
         json_object_set_new(all, "experiments", experiments_json());
     if (!*only || !strcmp(only, "targets"))
-        json_object_set_new(all, "targets", specs_json(hs_spec_targets));
+        json_object_set_new(all, "targets", specs_json(app_spec_targets));
     if (!*only || !strcmp(only, "proposals"))
-        json_object_set_new(all, "proposals", specs_json(hs_spec_proposals));
+        json_object_set_new(all, "proposals", specs_json(app_spec_proposals));
     if (!*only || !strcmp(only, "objectives"))
         json_object_set_new(all, "objectives", objectives_json());
-    return hs_call_print_json(call, all);
+    return app_call_print_json(call, all);
 }
 
 static const char what[] = "experiments|targets|proposals|objectives";
@@ -132,16 +132,16 @@ static const char *what_name(size_t i, void *context)
     return i < 4 ? names[i] : NULL;
 }
 
-static int list(const hs_call *call)
+static int list(const app_call *call)
 {
     const char *only = call->arguments->words ? call->arguments->word[0] : "";
     size_t known = !*only;
     for (size_t i = 0; what_name(i, NULL); i++)
         known += !strcmp(only, what_name(i, NULL));
     if (!known) {
-        char hint[HS_HINT_TEXT];
-        return hs_call_fail(call, HS_EINVAL, "there are no \"%.60s\" to list%s", only,
-                            hs_hint(only, what_name, NULL, "", "", hint));
+        char hint[APP_HINT_TEXT];
+        return app_call_fail(call, HS_EINVAL, "there are no \"%.60s\" to list%s", only,
+                             app_hint(only, what_name, NULL, "", "", hint));
     }
     if (call->json)
         return run_json(call, only);
@@ -152,21 +152,21 @@ static int list(const hs_call *call)
     if (!*only || !strcmp(only, "targets")) {
         printf("%sTargets, with options and their defaults: gaussian,dim=100,sd=2\n",
                *only ? "" : "\n");
-        print_specs(hs_spec_targets);
+        print_specs(app_spec_targets);
     }
     if (!*only || !strcmp(only, "proposals")) {
         printf("%sProposals, likewise: multi-scheme,couplings=8,width=32\n", *only ? "" : "\n");
-        print_specs(hs_spec_proposals);
+        print_specs(app_spec_proposals);
     }
     if (!*only || !strcmp(only, "objectives")) {
         printf("%sObjectives, with numbers that may be left out: ab-initio:0.2151, gsm-60\n",
                *only ? "" : "\n");
         print_objectives();
     }
-    return HS_EXIT_OK;
+    return APP_EXIT_OK;
 }
 
-const hs_command hs_command_list = {
+const app_command app_command_list = {
     .name = "list",
     .words = "[experiments|targets|proposals|objectives]",
     .summary = "experiments, and what can be trained on what by what",

@@ -1,17 +1,17 @@
 /**
  * What commands that train and sample begin with: a session, a target, and draws of it.
  *
- *     hs_problem p;
- *     int code = hs_problem_open(&p, call, &(hs_problem_options){ .target = "cross", .seed = 1 });
+ *     app_problem p;
+ *     int code = app_problem_open(&p, call, &(app_problem_options){ .target = "cross", .seed = 1 });
  *     if (!code)
  *         ...                              // p.session, p.target, p.points
- *     hs_problem_close(&p);
+ *     app_problem_close(&p);
  */
-#ifndef HASTINGS_CLI_PROBLEM_H
-#define HASTINGS_CLI_PROBLEM_H
+#ifndef HASTINGS_CLI_COMMANDS_PROBLEM_H
+#define HASTINGS_CLI_COMMANDS_PROBLEM_H
 
-#include <hastings/cli/command.h>
-#include <hastings/cli/progress.h>
+#include <hastings/cli/commands/command.h>
+#include <hastings/cli/terminal/progress.h>
 #include <hastings/experiments/points.h>
 #include <hastings/mcmc/train.h>
 
@@ -22,33 +22,33 @@ typedef struct {
     size_t
         reference; /**< proposals of the chain of HMC that stands for draws, where the target has none */
     size_t jobs; /**< that follow, for the bars */
-    hs_bars *bars;
-} hs_problem_options;
+    app_bars *bars;
+} app_problem_options;
 
 typedef struct {
     hs_session *session;
     hs_target *target;
-    hs_points points; /**< exact draws, or those of the chain */
+    app_points points; /**< exact draws, or those of the chain */
     bool exact;
     size_t jobs; /**< done so far: 1 if there was a chain */
-} hs_problem;
+} app_problem;
 
 /** Returns an exit code, after saying what is wrong. Close it in any case. */
-int hs_problem_open(hs_problem *p, const hs_call *call, const hs_problem_options *options);
-void hs_problem_close(hs_problem *p);
+int app_problem_open(app_problem *p, const app_call *call, const app_problem_options *options);
+void app_problem_close(app_problem *p);
 
 /** Options of training, from --steps, --starts, --proposals, --rate and --online; start points are exact
  *  draws, or the problem's points. */
-hs_train_options hs_problem_training(const hs_problem *p, const hs_call *call, hs_bars *bars);
+hs_train_options app_problem_training(const app_problem *p, const app_call *call, app_bars *bars);
 
 /** The objective of that text; false after saying what is wrong. */
-bool hs_read_objective(const hs_call *call, const char *text, hs_objective *o);
+bool app_read_objective(const app_call *call, const char *text, hs_objective *o);
 
 /** A name of `stem`, or stem-2, stem-3 ... of which path, "folder/stem" + ending, is not there. */
-bool hs_free_name(char *path, size_t size, const char *folder, const char *stem,
-                  const char *ending);
+bool app_free_name(char *path, size_t size, const char *folder, const char *stem,
+                   const char *ending);
 
 /** Makes a folder, and those that it is in; false, and errno, if that fails. */
-bool hs_make_folder(const char *path);
+bool app_make_folder(const char *path);
 
 #endif

@@ -4,45 +4,45 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <hastings/cli/command.h>
-#include <hastings/cli/interrupt.h>
-#include <hastings/cli/problem.h>
-#include <hastings/cli/progress.h>
-#include <hastings/cli/report.h>
-#include <hastings/cli/table.h>
+#include <hastings/cli/commands/command.h>
+#include <hastings/cli/terminal/interrupt.h>
+#include <hastings/cli/commands/problem.h>
+#include <hastings/cli/terminal/progress.h>
+#include <hastings/cli/report/report.h>
+#include <hastings/cli/report/table.h>
 #include <hastings/experiments/run.h>
 
 enum { PATH_SIZE = 4096 };
 
 /* Options that are settings of the same name in an experiment's file. */
-static json_t *settings_of(const hs_arguments *a)
+static json_t *settings_of(const app_arguments *a)
 {
     static const char *const counts[] = { "steps",    "starts", "proposals", "replications",
                                           "restarts", "chains", "draws",     "seed" };
     json_t *settings = json_object();
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        if (hs_given(a, counts[i]))
+        if (app_given(a, counts[i]))
             json_object_set_new(settings, counts[i],
-                                json_integer((json_int_t)hs_given_count(a, counts[i], 0)));
-    if (hs_given(a, "rate"))
-        json_object_set_new(settings, "rate", json_real(hs_given_number(a, "rate", 0)));
-    if (hs_given(a, "precision"))
-        json_object_set_new(settings, "precision", json_string(hs_given_text(a, "precision")));
+                                json_integer((json_int_t)app_given_count(a, counts[i], 0)));
+    if (app_given(a, "rate"))
+        json_object_set_new(settings, "rate", json_real(app_given_number(a, "rate", 0)));
+    if (app_given(a, "precision"))
+        json_object_set_new(settings, "precision", json_string(app_given_text(a, "precision")));
     return settings;
 }
 
 /* The folder for the results: --out, or results/NAME with a number if that is taken. */
-static int choose_out(const hs_call *call, const json_t *experiment, char out[PATH_SIZE])
+static int choose_out(const app_call *call, const json_t *experiment, char out[PATH_SIZE])
 {
-    const char *given = hs_given_text(call->arguments, "out");
+    const char *given = app_given_text(call->arguments, "out");
     const char *name = json_string_value(json_object_get(experiment, "name"));
     if (given && strlen(given) >= PATH_SIZE / 2)
-        return hs_call_fail(call, HS_EINVAL, "--out: the name of the folder is too long");
+        return app_call_fail(call, HS_EINVAL, "--out: the name of the folder is too long");
     if (given)
         strcpy(out, given);
-    else if (!hs_free_name(out, PATH_SIZE / 2, "results", name ? name : "experiment", ""))
-        return hs_call_fail(call, HS_EIO, "no folder is free for results: %s", strerror(errno));
-    return HS_EXIT_OK;
+    else if (!app_free_name(out, PATH_SIZE / 2, "results", name ? name : "experiment", ""))
+        return app_call_fail(call, HS_EIO, "no folder is free for results: %s", strerror(errno));
+    return APP_EXIT_OK;
 }
 
 /* ---- What there is at the end ---------------------------------------------------------------- */
@@ -89,7 +89,7 @@ static void print_warnings(const json_t *result)
 }
 
 /* Jobs that failed, on stderr; how many. */
-static size_t print_failures(const hs_call *call, const json_t *result)
+static size_t print_failures(const app_call *call, const json_t *result)
 {
     size_t i, failed = 0;
     const json_t *job;
@@ -100,76 +100,77 @@ static size_t print_failures(const hs_call *call, const json_t *result)
         const char *id = json_string_value(json_object_get(job, "id"));
         if (state && !strcmp(state, "failed")) {
             failed++;
-            hs_call_fail(call, HS_OK, "job %s failed: %s", id ? id : "?", error ? error : "");
+            app_call_fail(call, HS_OK, "job %s failed: %s", id ? id : "?", error ? error : "");
         }
     }
     return failed;
 }
 
-static int print_result(const hs_call *call, const char *out)
+static int print_result(const app_call *call, const char *out)
 {
     hs_message message;
-    if (hs_report_write(out, &message))
-        return hs_call_fail(call, HS_EIO, "%s", message.text);
-    json_t *result = hs_result_read(out, &message);
+    if (app_report_write(out, &message))
+        return app_call_fail(call, HS_EIO, "%s", message.text);
+    json_t *result = app_result_read(out, &message);
     if (!result)
-        return hs_call_fail(call, HS_EIO, "%s", message.text);
+        return app_call_fail(call, HS_EIO, "%s", message.text);
     const size_t failed = print_failures(call, result);
-    int code = HS_EXIT_OK;
+    int code = APP_EXIT_OK;
     if (call->json) {
         json_object_set_new(result, "folder", json_string(out));
-        code = hs_call_print_json(call, json_incref(result));
+        code = app_call_print_json(call, json_incref(result));
     } else {
-        if (hs_table_print(stdout, result, terminal_width(), in_colour()) == HS_ENOMEM)
-            code = hs_call_fail(call, HS_ENOMEM, "out of memory for the table");
+        if (app_table_print(stdout, result, terminal_width(), in_colour()) == HS_ENOMEM)
+            code = app_call_fail(call, HS_ENOMEM, "out of memory for the table");
         print_warnings(result);
         printf("\n%s/report.html\n", out);
     }
     json_decref(result);
-    return code ? code : failed ? HS_EXIT_FAILURE : HS_EXIT_OK;
+    return code ? code : failed ? APP_EXIT_FAILURE : APP_EXIT_OK;
 }
 
 /* ---- The run --------------------------------------------------------------------------------- */
 
-static int run_in(const hs_call *call, json_t *experiment, const char *out, bool resume)
+static int run_in(const app_call *call, json_t *experiment, const char *out, bool resume)
 {
-    const hs_arguments *a = call->arguments;
+    const app_arguments *a = call->arguments;
     json_t *settings = settings_of(a);
-    hs_interrupt_catch();
-    hs_bars *bars = hs_bars_new(&(hs_bars_options){ .quiet = call->quiet });
+    app_interrupt_catch();
+    app_bars *bars = app_bars_new(&(app_bars_options){ .quiet = call->quiet });
     hs_message message = { "" };
     const hs_status status =
-        hs_experiment_run(experiment,
-                          &(hs_run_options){ .out = out,
-                                             .resume = resume,
-                                             .quick = hs_given(a, "quick"),
-                                             .settings = settings,
-                                             .objectives = hs_given_text(a, "objective"),
-                                             .cases = hs_given_text(a, "case"),
-                                             .data = hs_given_text(a, "data"),
-                                             .label = hs_given_text(a, "label"),
-                                             .threads = call->threads,
-                                             .stan_csv = hs_given(a, "stan-csv"),
-                                             .command = call->line,
-                                             .watch = hs_bars_watch,
-                                             .context = bars },
-                          &message);
-    hs_bars_free(bars);
+        app_experiment_run(experiment,
+                           &(app_run_options){ .out = out,
+                                               .resume = resume,
+                                               .quick = app_given(a, "quick"),
+                                               .settings = settings,
+                                               .objectives = app_given_text(a, "objective"),
+                                               .cases = app_given_text(a, "case"),
+                                               .data = app_given_text(a, "data"),
+                                               .label = app_given_text(a, "label"),
+                                               .threads = call->threads,
+                                               .stan_csv = app_given(a, "stan-csv"),
+                                               .command = call->line,
+                                               .watch = app_bars_watch,
+                                               .context = bars },
+                           &message);
+    app_bars_free(bars);
     json_decref(settings);
     /* From here on Ctrl-C may end the program: all that took long is saved. */
-    const bool interrupted = hs_interrupted();
-    hs_interrupt_release();
+    const bool interrupted = app_interrupted();
+    app_interrupt_release();
     if (status)
-        return hs_call_fail(call, status, "%s", message.text);
+        return app_call_fail(call, status, "%s", message.text);
     const int code = print_result(call, out);
     if (!interrupted)
         return code;
-    hs_call_note(call, "Stopped. What there is was saved; to go on: hastings run --resume %s", out);
-    return HS_EXIT_INTERRUPTED;
+    app_call_note(call, "Stopped. What there is was saved; to go on: hastings run --resume %s",
+                  out);
+    return APP_EXIT_INTERRUPTED;
 }
 
 /* What --resume cannot change, or NULL: all but how it is run. */
-static const char *changed(const hs_arguments *a)
+static const char *changed(const app_arguments *a)
 {
     static const char *const free_to_change[] = { "resume", "threads", "quiet", "json" };
     for (size_t i = 0; i < a->given; i++) {
@@ -182,32 +183,32 @@ static const char *changed(const hs_arguments *a)
     return NULL;
 }
 
-static int run(const hs_call *call)
+static int run(const app_call *call)
 {
-    const hs_arguments *a = call->arguments;
-    const char *resume = hs_given_text(a, "resume");
+    const app_arguments *a = call->arguments;
+    const char *resume = app_given_text(a, "resume");
     if (resume && a->words)
-        return hs_call_fail(call, HS_EINVAL,
-                            "--resume %s goes on with what is in that folder, so \"%s\" "
-                            "is one too many",
-                            resume, a->word[0]);
+        return app_call_fail(call, HS_EINVAL,
+                             "--resume %s goes on with what is in that folder, so \"%s\" "
+                             "is one too many",
+                             resume, a->word[0]);
     if (resume && changed(a))
-        return hs_call_fail(call, HS_EINVAL,
-                            "--%s cannot be changed by --resume, which goes on with "
-                            "what the folder says",
-                            changed(a));
+        return app_call_fail(call, HS_EINVAL,
+                             "--%s cannot be changed by --resume, which goes on with "
+                             "what the folder says",
+                             changed(a));
     if (resume)
         return run_in(call, NULL, resume, true);
     if (!a->words)
-        return hs_call_fail(call, HS_EINVAL,
-                            "which experiment? hastings list experiments shows all");
-    if (hs_given(a, "label") && !hs_given(a, "data"))
-        return hs_call_fail(call, HS_EINVAL,
-                            "--label names a column of --data FILE, which is missing");
+        return app_call_fail(call, HS_EINVAL,
+                             "which experiment? hastings list experiments shows all");
+    if (app_given(a, "label") && !app_given(a, "data"))
+        return app_call_fail(call, HS_EINVAL,
+                             "--label names a column of --data FILE, which is missing");
     hs_message message;
-    json_t *experiment = hs_experiment_load(a->word[0], &message);
+    json_t *experiment = app_experiment_load(a->word[0], &message);
     if (!experiment)
-        return hs_call_fail(call, HS_EINVAL, "%s", message.text);
+        return app_call_fail(call, HS_EINVAL, "%s", message.text);
     char out[PATH_SIZE];
     int code = choose_out(call, experiment, out);
     if (!code)
@@ -216,32 +217,32 @@ static int run(const hs_call *call)
     return code;
 }
 
-static const hs_option options[] = {
-    { "quick", HS_OPTION_FLAG, NULL, "a small version of the experiment, in a minute or a few" },
-    { "steps", HS_OPTION_COUNT, "N", "gradient steps of each training" },
-    { "starts", HS_OPTION_COUNT, "N", "start points of a step" },
-    { "proposals", HS_OPTION_COUNT, "N", "proposals from each start point" },
-    { "replications", HS_OPTION_COUNT, "N", "repetitions with other random numbers" },
-    { "restarts", HS_OPTION_COUNT, "N", "tries of each training, of which the best is kept" },
-    { "rate", HS_OPTION_NUMBER, "X", "learning rate of Adam" },
-    { "chains", HS_OPTION_COUNT, "N", "chains of the evaluation" },
-    { "draws", HS_OPTION_COUNT, "N", "draws of each chain" },
-    { "seed", HS_OPTION_WHOLE, "N", "of all random numbers" },
-    { "precision", HS_OPTION_CHOICE, "f32|f64", "numbers of 32 or 64 bits" },
-    { "objective", HS_OPTION_OBJECTIVE, "A,B,...",
+static const app_option options[] = {
+    { "quick", APP_OPTION_FLAG, NULL, "a small version of the experiment, in a minute or a few" },
+    { "steps", APP_OPTION_COUNT, "N", "gradient steps of each training" },
+    { "starts", APP_OPTION_COUNT, "N", "start points of a step" },
+    { "proposals", APP_OPTION_COUNT, "N", "proposals from each start point" },
+    { "replications", APP_OPTION_COUNT, "N", "repetitions with other random numbers" },
+    { "restarts", APP_OPTION_COUNT, "N", "tries of each training, of which the best is kept" },
+    { "rate", APP_OPTION_NUMBER, "X", "learning rate of Adam" },
+    { "chains", APP_OPTION_COUNT, "N", "chains of the evaluation" },
+    { "draws", APP_OPTION_COUNT, "N", "draws of each chain" },
+    { "seed", APP_OPTION_WHOLE, "N", "of all random numbers" },
+    { "precision", APP_OPTION_CHOICE, "f32|f64", "numbers of 32 or 64 bits" },
+    { "objective", APP_OPTION_OBJECTIVE, "A,B,...",
       "only rows with these objectives; one that no row has becomes a row" },
-    { "case", HS_OPTION_TEXT, "A,B,...", "only these cases" },
-    { "data", HS_OPTION_FILE, "FILE", "a CSV file of your own for logistic regression" },
-    { "label", HS_OPTION_TEXT, "COLUMN", "its column with labels 0 and 1; default: the last" },
-    { "out", HS_OPTION_FOLDER, "DIR",
+    { "case", APP_OPTION_TEXT, "A,B,...", "only these cases" },
+    { "data", APP_OPTION_FILE, "FILE", "a CSV file of your own for logistic regression" },
+    { "label", APP_OPTION_TEXT, "COLUMN", "its column with labels 0 and 1; default: the last" },
+    { "out", APP_OPTION_FOLDER, "DIR",
       "folder for results; default: results/NAME, or the first of NAME-2, NAME-3 ... that is "
       "free" },
-    { "stan-csv", HS_OPTION_FLAG, NULL, "save chains as CmdStan's CSV too" },
-    { "resume", HS_OPTION_FOLDER, "DIR", "go on with a run that was stopped" },
+    { "stan-csv", APP_OPTION_FLAG, NULL, "save chains as CmdStan's CSV too" },
+    { "resume", APP_OPTION_FOLDER, "DIR", "go on with a run that was stopped" },
     { 0 },
 };
 
-const hs_command hs_command_run = {
+const app_command app_command_run = {
     .name = "run",
     .words = "NAME|FILE.json",
     .summary = "runs an experiment: trains, samples, compares, reports",
@@ -258,6 +259,6 @@ const hs_command hs_command_run = {
                 "hastings run --resume results/cross",
     .options = options,
     .most = 1,
-    .complete = HS_WORDS_EXPERIMENTS,
+    .complete = APP_WORDS_EXPERIMENTS,
     .run = run,
 };

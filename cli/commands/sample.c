@@ -1,11 +1,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include <hastings/cli/diagnosis.h>
-#include <hastings/cli/interrupt.h>
-#include <hastings/cli/problem.h>
+#include <hastings/cli/commands/diagnosis.h>
+#include <hastings/cli/terminal/interrupt.h>
+#include <hastings/cli/commands/problem.h>
 #include <hastings/experiments/proposal_file.h>
-#include <hastings/mcmc/chains_file.h>
+#include <hastings/mcmc/io/chains_file.h>
 #include <hastings/mcmc/sample.h>
 
 static bool ends_with(const char *text, const char *ending)
@@ -15,106 +15,107 @@ static bool ends_with(const char *text, const char *ending)
 }
 
 /* Whether the file can be made: what it is called, and that it is not there. */
-static int check_out(const hs_call *call, const char *out)
+static int check_out(const app_call *call, const char *out)
 {
     struct stat found;
     char first[4096];
     if (!out)
-        return HS_EXIT_OK;
+        return APP_EXIT_OK;
     if (!ends_with(out, ".nc") && !ends_with(out, ".npy") && !ends_with(out, ".csv"))
-        return hs_call_fail(call, HS_EINVAL, "--out %.200s: expected a file .nc, .npy or .csv",
-                            out);
+        return app_call_fail(call, HS_EINVAL, "--out %.200s: expected a file .nc, .npy or .csv",
+                             out);
     if (ends_with(out, ".csv"))
         snprintf(first, sizeof first, "%.*s_1.csv", (int)(strlen(out) - 4), out);
     else
         snprintf(first, sizeof first, "%s", out);
     if (stat(first, &found) == 0)
-        return hs_call_fail(call, HS_EINVAL, "%.200s is there already, and is not replaced", first);
-    return HS_EXIT_OK;
+        return app_call_fail(call, HS_EINVAL, "%.200s is there already, and is not replaced",
+                             first);
+    return APP_EXIT_OK;
 }
 
-static int sample_problem(const hs_call *call, const hs_proposal_file *file, hs_problem *p,
-                          hs_bars *bars, const char *out)
+static int sample_problem(const app_call *call, const app_proposal_file *file, app_problem *p,
+                          app_bars *bars, const char *out)
 {
-    const hs_arguments *a = call->arguments;
-    const hs_proposal *proposal = hs_proposal_file_load(p->session, file, p->target);
+    const app_arguments *a = call->arguments;
+    const hs_proposal *proposal = app_proposal_file_load(p->session, file, p->target);
     if (!proposal)
-        return hs_call_fail_session(call, p->session);
-    hs_bars_begin(bars, p->jobs, p->jobs + 1, file->path);
+        return app_call_fail_session(call, p->session);
+    app_bars_begin(bars, p->jobs, p->jobs + 1, file->path);
     hs_chains *chains = hs_sample(p->session, p->target, proposal,
-                                  &(hs_sample_options){ .chains = hs_given_count(a, "chains", 5),
-                                                        .draws = hs_given_count(a, "draws", 1000),
-                                                        .warmup = hs_given_count(a, "warmup", 0),
-                                                        .thin = hs_given_count(a, "thin", 1),
+                                  &(hs_sample_options){ .chains = app_given_count(a, "chains", 5),
+                                                        .draws = app_given_count(a, "draws", 1000),
+                                                        .warmup = app_given_count(a, "warmup", 0),
+                                                        .thin = app_given_count(a, "thin", 1),
                                                         .points = p->exact ? NULL : p->points.x,
                                                         .n_points = p->exact ? 0 : p->points.n,
-                                                        .progress = hs_bars_progress,
+                                                        .progress = app_bars_progress,
                                                         .context = bars });
-    hs_bars_end(bars, NULL, !chains);
+    app_bars_end(bars, NULL, !chains);
     if (!chains)
-        return hs_call_fail_session(call, p->session);
-    int code = HS_EXIT_OK;
+        return app_call_fail_session(call, p->session);
+    int code = APP_EXIT_OK;
     hs_message message;
     if (out && chains->draws) {
         const hs_status status = hs_chains_write(chains, NULL, out, &message);
         if (status)
-            code = hs_call_fail(call, status, "%s", message.text);
+            code = app_call_fail(call, status, "%s", message.text);
     }
     if (!code)
-        code =
-            hs_print_diagnosis(call, chains, NULL, 0, out ? json_pack("{s:s}", "file", out) : NULL);
-    if (hs_interrupted()) {
-        hs_call_note(call, "Stopped after %zu draws of each chain.", chains->draws);
-        return HS_EXIT_INTERRUPTED;
+        code = app_print_diagnosis(call, chains, NULL, 0,
+                                   out ? json_pack("{s:s}", "file", out) : NULL);
+    if (app_interrupted()) {
+        app_call_note(call, "Stopped after %zu draws of each chain.", chains->draws);
+        return APP_EXIT_INTERRUPTED;
     }
     return code;
 }
 
-static int sample(const hs_call *call)
+static int sample(const app_call *call)
 {
-    const hs_arguments *a = call->arguments;
-    const char *out = hs_given_text(a, "out"), *target = hs_given_text(a, "target");
+    const app_arguments *a = call->arguments;
+    const char *out = app_given_text(a, "out"), *target = app_given_text(a, "target");
     int code = check_out(call, out);
     if (code)
         return code;
-    hs_proposal_file *file;
+    app_proposal_file *file;
     hs_message message;
-    const hs_status status = hs_proposal_file_read(&file, a->word[0], &message);
+    const hs_status status = app_proposal_file_read(&file, a->word[0], &message);
     if (status)
-        return hs_call_fail(call, status, "%s", message.text);
-    hs_interrupt_catch();
-    hs_bars *bars = hs_bars_new(&(hs_bars_options){ .quiet = call->quiet });
-    hs_problem p;
-    code = hs_problem_open(&p, call,
-                           &(hs_problem_options){ .target = target ? target : file->target,
-                                                  .seed = hs_given_count(a, "seed", file->seed),
-                                                  .float32 = file->float32,
-                                                  .reference = 20000, /* for start points */
-                                                  .jobs = 1,
-                                                  .bars = bars });
+        return app_call_fail(call, status, "%s", message.text);
+    app_interrupt_catch();
+    app_bars *bars = app_bars_new(&(app_bars_options){ .quiet = call->quiet });
+    app_problem p;
+    code = app_problem_open(&p, call,
+                            &(app_problem_options){ .target = target ? target : file->target,
+                                                    .seed = app_given_count(a, "seed", file->seed),
+                                                    .float32 = file->float32,
+                                                    .reference = 20000, /* for start points */
+                                                    .jobs = 1,
+                                                    .bars = bars });
     if (!code)
         code = sample_problem(call, file, &p, bars, out);
-    hs_problem_close(&p);
-    hs_bars_free(bars);
-    hs_proposal_file_free(file);
-    hs_interrupt_release();
+    app_problem_close(&p);
+    app_bars_free(bars);
+    app_proposal_file_free(file);
+    app_interrupt_release();
     return code;
 }
 
-static const hs_option options[] = {
-    { "target", HS_OPTION_TARGET, "SPEC",
+static const app_option options[] = {
+    { "target", APP_OPTION_TARGET, "SPEC",
       "another target than the one that it was trained on, of the same dimension" },
-    { "chains", HS_OPTION_COUNT, "N", "default: 5" },
-    { "draws", HS_OPTION_COUNT, "N", "of each chain; default: 1000" },
-    { "warmup", HS_OPTION_WHOLE, "N", "draws before those, which are thrown away; default: 0" },
-    { "thin", HS_OPTION_COUNT, "N", "keep one draw of so many; default: 1" },
-    { "seed", HS_OPTION_WHOLE, "N", "of all random numbers; default: that of the training" },
-    { "out", HS_OPTION_FILE, "FILE",
+    { "chains", APP_OPTION_COUNT, "N", "default: 5" },
+    { "draws", APP_OPTION_COUNT, "N", "of each chain; default: 1000" },
+    { "warmup", APP_OPTION_WHOLE, "N", "draws before those, which are thrown away; default: 0" },
+    { "thin", APP_OPTION_COUNT, "N", "keep one draw of so many; default: 1" },
+    { "seed", APP_OPTION_WHOLE, "N", "of all random numbers; default: that of the training" },
+    { "out", APP_OPTION_FILE, "FILE",
       "where draws go: .nc (ArviZ), .npy (NumPy) or .csv (CmdStan, one file a chain)" },
     { 0 },
 };
 
-const hs_command hs_command_sample = {
+const app_command app_command_sample = {
     .name = "sample",
     .words = "PROPOSAL.json",
     .summary = "samples with a trained proposal, and judges the chains",
@@ -130,6 +131,6 @@ const hs_command hs_command_sample = {
     .options = options,
     .least = 1,
     .most = 1,
-    .complete = HS_WORDS_FILES,
+    .complete = APP_WORDS_FILES,
     .run = sample,
 };

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <hastings/cli/interrupt.h>
-#include <hastings/cli/problem.h>
+#include <hastings/cli/terminal/interrupt.h>
+#include <hastings/cli/commands/problem.h>
 #include <hastings/experiments/proposal_file.h>
 #include <hastings/experiments/spec.h>
-#include <hastings/mcmc/diagnose.h>
+#include <hastings/mcmc/diagnostics/diagnose.h>
 #include <hastings/mcmc/sample.h>
 #include <hastings/objectives/objectives.h>
 
@@ -75,15 +75,15 @@ static hs_objective objective_of(const scheme *s)
 }
 
 /* A single number may have far to go, and bears larger steps than a network, if they get smaller in the end. */
-static hs_schedule schedule_of(const scheme *s, const hs_call *call, uint64_t steps)
+static hs_schedule schedule_of(const scheme *s, const app_call *call, uint64_t steps)
 {
     if (is_kind(s, "random-walk") || is_kind(s, "mala"))
         return (hs_schedule){ HS_COSINE, .rate = 1e-2, .steps = steps };
-    return (hs_schedule){ .rate = hs_given_number(call->arguments, "rate", 3e-4) };
+    return (hs_schedule){ .rate = app_given_number(call->arguments, "rate", 3e-4) };
 }
 
 /* The loss judges single steps from where the target is; chains tell whether steps lead everywhere. */
-static void run_chains(const hs_call *call, hs_problem *p, scheme *s)
+static void run_chains(const app_call *call, app_problem *p, scheme *s)
 {
     s->ess = s->rhat = (double)NAN;
     const hs_chains *chains =
@@ -101,29 +101,29 @@ static void run_chains(const hs_call *call, hs_problem *p, scheme *s)
     hs_report_free(&report);
 }
 
-static void try_scheme(const hs_call *call, hs_problem *p, scheme *s, hs_bars *bars)
+static void try_scheme(const app_call *call, app_problem *p, scheme *s, app_bars *bars)
 {
-    hs_train_options o = hs_problem_training(p, call, bars);
+    hs_train_options o = app_problem_training(p, call, bars);
     o.objective = objective_of(s);
     o.schedule = schedule_of(s, call, o.steps);
     hs_proposal *proposal =
-        hs_spec_proposal(p->session, p->target, s->text, 0, p->points.x, p->points.n);
+        app_spec_proposal(p->session, p->target, s->text, 0, p->points.x, p->points.n);
     if (proposal)
         hs_train(p->session, p->target, proposal, &o, &s->training);
     /* On draws that no training has seen, the same for all. */
     o.objective = hs_ab_initio(0.18125);
     o.seed = hs_session_seed(p->session) + 2000;
     o.online = false;
-    if (proposal && !hs_session_status(p->session) && !hs_interrupted())
+    if (proposal && !hs_session_status(p->session) && !app_interrupted())
         hs_evaluate(p->session, p->target, proposal, &o,
-                    hs_given_count(call->arguments, "batches", 200), &s->found);
+                    app_given_count(call->arguments, "batches", 200), &s->found);
     s->done =
-        proposal && !hs_session_status(p->session) && !hs_interrupted() && isfinite(s->found.loss);
+        proposal && !hs_session_status(p->session) && !app_interrupted() && isfinite(s->found.loss);
     s->proposal = proposal;
     if (s->done)
         run_chains(call, p, s);
     snprintf(s->error, sizeof s->error, "%.255s",
-             hs_interrupted()                ? "stopped"
+             app_interrupted()               ? "stopped"
              : hs_session_status(p->session) ? hs_session_error(p->session)
              : s->done                       ? ""
                                              : "its loss is not finite");
@@ -171,9 +171,9 @@ static json_t *result_json(scheme *const *ranked, size_t n, const scheme *chosen
             json_array_append_new(
                 list,
                 json_pack("{s:s, s:f, s:o, s:f, s:f, s:o, s:o, s:I, s:f, s:b}", "proposal", s->text,
-                          "loss", s->found.loss, "loss_error", hs_json_number(s->found.loss_error),
+                          "loss", s->found.loss, "loss_error", app_json_number(s->found.loss_error),
                           "acceptance", s->found.alpha, "msjd", s->found.jump, "ess_per_proposal",
-                          hs_json_number(s->ess), "rhat", hs_json_number(s->rhat), "gradients",
+                          app_json_number(s->ess), "rhat", app_json_number(s->rhat), "gradients",
                           (json_int_t)hs_proposal_gradients(s->proposal), "seconds",
                           s->training.seconds, "as_good_as_the_best", as_good(s, ranked[0])));
     }
@@ -214,36 +214,36 @@ static void print_result(scheme *const *ranked, size_t n, const scheme *chosen)
 }
 
 /* Saves the one to use, if asked to; path is "" if not. */
-static int save(const hs_call *call, const hs_problem *p, const scheme *s, const char *target,
+static int save(const app_call *call, const app_problem *p, const scheme *s, const char *target,
                 bool float32, char *path, size_t size)
 {
-    const char *folder = hs_given_text(call->arguments, "out");
+    const char *folder = app_given_text(call->arguments, "out");
     char stem[256], text[HS_OBJECTIVE_TEXT];
     path[0] = '\0';
     if (!folder)
-        return HS_EXIT_OK;
+        return APP_EXIT_OK;
     snprintf(stem, sizeof stem, "%.*s-%.*s", (int)strcspn(target, ","), target,
              (int)strcspn(s->text, ","), s->text);
-    if (!hs_make_folder(folder) || !hs_free_name(path, size, folder, stem, ".json"))
-        return hs_call_fail(call, HS_EIO, "nothing can be saved in %s: %s", folder,
-                            strerror(errno));
+    if (!app_make_folder(folder) || !app_free_name(path, size, folder, stem, ".json"))
+        return app_call_fail(call, HS_EIO, "nothing can be saved in %s: %s", folder,
+                             strerror(errno));
     const hs_objective o = objective_of(s);
     hs_message message;
     const hs_status status =
-        hs_proposal_file_save(path, s->proposal,
-                              &(hs_proposal_file){ .target = target,
-                                                   .proposal = s->text,
-                                                   .objective = hs_objective_text(&o, text),
-                                                   .seed = hs_session_seed(p->session),
-                                                   .float32 = float32,
-                                                   .points = p->points.x,
-                                                   .n_points = p->points.n,
-                                                   .dim = p->points.dim },
-                              &message);
-    return status ? hs_call_fail(call, status, "%s", message.text) : HS_EXIT_OK;
+        app_proposal_file_save(path, s->proposal,
+                               &(app_proposal_file){ .target = target,
+                                                     .proposal = s->text,
+                                                     .objective = hs_objective_text(&o, text),
+                                                     .seed = hs_session_seed(p->session),
+                                                     .float32 = float32,
+                                                     .points = p->points.x,
+                                                     .n_points = p->points.n,
+                                                     .dim = p->points.dim },
+                               &message);
+    return status ? app_call_fail(call, status, "%s", message.text) : APP_EXIT_OK;
 }
 
-static int rank(const hs_call *call, hs_problem *p, scheme *schemes, size_t n, const char *target,
+static int rank(const app_call *call, app_problem *p, scheme *schemes, size_t n, const char *target,
                 bool float32)
 {
     scheme *ranked[MOST_SCHEMES];
@@ -251,24 +251,25 @@ static int rank(const hs_call *call, hs_problem *p, scheme *schemes, size_t n, c
         ranked[i] = &schemes[i];
     qsort(ranked, n, sizeof *ranked, by_loss);
     if (!ranked[0]->done)
-        return hs_call_fail(call, HS_EIO, "no proposal could be trained: %s: %s", ranked[0]->text,
-                            ranked[0]->error);
+        return app_call_fail(call, HS_EIO, "no proposal could be trained: %s: %s", ranked[0]->text,
+                             ranked[0]->error);
     const scheme *chosen = choose(schemes, n, ranked[0]);
     char path[4096];
     int code = save(call, p, chosen, target, float32, path, sizeof path);
     if (call->json)
-        return code ? code
-                    : hs_call_print_json(call, result_json(ranked, n, chosen, *path ? path : NULL));
+        return code
+                   ? code
+                   : app_call_print_json(call, result_json(ranked, n, chosen, *path ? path : NULL));
     print_result(ranked, n, chosen);
     if (!code && *path)
         printf("%s\n", path);
     return code;
 }
 
-static int try_all(const hs_call *call, hs_problem *p, scheme *schemes, size_t n, hs_bars *bars)
+static int try_all(const app_call *call, app_problem *p, scheme *schemes, size_t n, app_bars *bars)
 {
-    for (size_t i = 0; i < n && !hs_interrupted(); i++) {
-        hs_bars_begin(bars, p->jobs + i, p->jobs + n, schemes[i].text);
+    for (size_t i = 0; i < n && !app_interrupted(); i++) {
+        app_bars_begin(bars, p->jobs + i, p->jobs + n, schemes[i].text);
         try_scheme(call, p, &schemes[i], bars);
         char text[256];
         if (schemes[i].done)
@@ -276,88 +277,89 @@ static int try_all(const hs_call *call, hs_problem *p, scheme *schemes, size_t n
                      schemes[i].found.alpha);
         else
             snprintf(text, sizeof text, "%s", schemes[i].error);
-        hs_bars_end(bars, text, !schemes[i].done && !hs_interrupted());
+        app_bars_end(bars, text, !schemes[i].done && !app_interrupted());
     }
-    return hs_interrupted() ? HS_EXIT_INTERRUPTED : HS_EXIT_OK;
+    return app_interrupted() ? APP_EXIT_INTERRUPTED : APP_EXIT_OK;
 }
 
 /* Texts that cannot be read are said before anything is trained. */
-static int check_schemes(const hs_call *call, const hs_problem *p, const scheme *schemes, size_t n)
+static int check_schemes(const app_call *call, const app_problem *p, const scheme *schemes,
+                         size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (!hs_spec_proposal(p->session, p->target, schemes[i].text, 0, p->points.x, p->points.n))
-            return hs_call_fail_session(call, p->session);
-    return HS_EXIT_OK;
+        if (!app_spec_proposal(p->session, p->target, schemes[i].text, 0, p->points.x, p->points.n))
+            return app_call_fail_session(call, p->session);
+    return APP_EXIT_OK;
 }
 
-static int choose_proposal(const hs_call *call)
+static int choose_proposal(const app_call *call)
 {
-    const hs_arguments *a = call->arguments;
-    const char *target = hs_given_text(a, "target"), *given = hs_given_text(a, "schemes");
-    const char *precision = hs_given_text(a, "precision");
+    const app_arguments *a = call->arguments;
+    const char *target = app_given_text(a, "target"), *given = app_given_text(a, "schemes");
+    const char *precision = app_given_text(a, "precision");
     const bool float32 = !precision || !strcmp(precision, "f32");
     if (!target)
-        return hs_call_fail(call, HS_EINVAL,
-                            "--target is needed; hastings list targets shows what there is");
+        return app_call_fail(call, HS_EINVAL,
+                             "--target is needed; hastings list targets shows what there is");
     scheme *schemes = calloc(MOST_SCHEMES, sizeof *schemes);
     if (!schemes)
-        return hs_call_fail(call, HS_ENOMEM, "out of memory");
+        return app_call_fail(call, HS_ENOMEM, "out of memory");
     size_t n = given ? read_schemes(schemes, given) : 0;
     if (given && !n) {
         free(schemes);
-        return hs_call_fail(call, HS_EINVAL,
-                            "--schemes: expected up to %d proposals between semicolons, "
-                            "\"random-walk;mala,scaled\"",
-                            (int)MOST_SCHEMES);
+        return app_call_fail(call, HS_EINVAL,
+                             "--schemes: expected up to %d proposals between semicolons, "
+                             "\"random-walk;mala,scaled\"",
+                             (int)MOST_SCHEMES);
     }
-    hs_interrupt_catch();
-    hs_bars *bars = hs_bars_new(&(hs_bars_options){ .quiet = call->quiet });
-    hs_problem p;
-    int code =
-        hs_problem_open(&p, call,
-                        &(hs_problem_options){ .target = target,
-                                               .seed = hs_given_count(a, "seed", 1),
-                                               .float32 = float32,
-                                               .reference = hs_given_count(a, "reference", 100000),
-                                               .jobs = n ? n : 6,
-                                               .bars = bars });
+    app_interrupt_catch();
+    app_bars *bars = app_bars_new(&(app_bars_options){ .quiet = call->quiet });
+    app_problem p;
+    int code = app_problem_open(
+        &p, call,
+        &(app_problem_options){ .target = target,
+                                .seed = app_given_count(a, "seed", 1),
+                                .float32 = float32,
+                                .reference = app_given_count(a, "reference", 100000),
+                                .jobs = n ? n : 6,
+                                .bars = bars });
     if (!code && !n)
         n = default_schemes(schemes, hs_target_dim(p.target));
     if (!code)
         code = check_schemes(call, &p, schemes, n);
     const int stopped = code ? code : try_all(call, &p, schemes, n, bars);
-    hs_bars_free(bars);
+    app_bars_free(bars);
     if (!code)
         code = rank(call, &p, schemes, n, target, float32);
-    hs_problem_close(&p);
+    app_problem_close(&p);
     free(schemes);
-    hs_interrupt_release();
+    app_interrupt_release();
     return stopped ? stopped : code;
 }
 
-static const hs_option options[] = {
-    { "target", HS_OPTION_TARGET, "SPEC",
+static const app_option options[] = {
+    { "target", APP_OPTION_TARGET, "SPEC",
       "what to sample: cross, or logistic,data=FILE.csv,label=COLUMN" },
-    { "schemes", HS_OPTION_TEXT, "\"A;B;...\"",
+    { "schemes", APP_OPTION_TEXT, "\"A;B;...\"",
       "proposals to compare, the simplest first; default: random walk and MALA, with and without "
       "the target's scales, a resampling flow, and a multi-scheme proposal, of a size for the "
       "target" },
-    { "steps", HS_OPTION_COUNT, "N", "gradient steps of each training; default: 20000" },
-    { "starts", HS_OPTION_COUNT, "N", "start points of a step; default: 8" },
-    { "proposals", HS_OPTION_COUNT, "N", "proposals from each; default: 100" },
-    { "rate", HS_OPTION_NUMBER, "X",
+    { "steps", APP_OPTION_COUNT, "N", "gradient steps of each training; default: 20000" },
+    { "starts", APP_OPTION_COUNT, "N", "start points of a step; default: 8" },
+    { "proposals", APP_OPTION_COUNT, "N", "proposals from each; default: 100" },
+    { "rate", APP_OPTION_NUMBER, "X",
       "learning rate of Adam for networks, default: 3e-4; step sizes have 0.01, which falls to 0" },
-    { "batches", HS_OPTION_COUNT, "N", "batches that losses are compared on; default: 200" },
-    { "reference", HS_OPTION_COUNT, "N",
+    { "batches", APP_OPTION_COUNT, "N", "batches that losses are compared on; default: 200" },
+    { "reference", APP_OPTION_COUNT, "N",
       "proposals of the chain of HMC that stands for draws of targets that have none; default: "
       "100000" },
-    { "seed", HS_OPTION_WHOLE, "N", "of all random numbers; default: 1" },
-    { "precision", HS_OPTION_CHOICE, "f32|f64", "numbers of 32 or 64 bits; default: f32" },
-    { "out", HS_OPTION_FOLDER, "DIR", "save the one to use in this folder, for hastings sample" },
+    { "seed", APP_OPTION_WHOLE, "N", "of all random numbers; default: 1" },
+    { "precision", APP_OPTION_CHOICE, "f32|f64", "numbers of 32 or 64 bits; default: f32" },
+    { "out", APP_OPTION_FOLDER, "DIR", "save the one to use in this folder, for hastings sample" },
     { 0 },
 };
 
-const hs_command hs_command_select = {
+const app_command app_command_select = {
     .name = "select",
     .words = "",
     .summary = "trains several proposals for a target, and says which to use",

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <hastings/cli/interrupt.h>
-#include <hastings/cli/problem.h>
+#include <hastings/cli/terminal/interrupt.h>
+#include <hastings/cli/commands/problem.h>
 #include <hastings/experiments/proposal_file.h>
 #include <hastings/experiments/spec.h>
 #include <hastings/mcmc/restart.h>
@@ -12,15 +12,15 @@
 enum { PATH_SIZE = 4096 };
 
 typedef struct {
-    const hs_problem *problem;
+    const app_problem *problem;
     const char *proposal;
 } maker;
 
 static hs_proposal *make(hs_session *s, uint64_t replica, void *context)
 {
     const maker *m = context;
-    const hs_points *points = &m->problem->points;
-    return hs_spec_proposal(s, m->problem->target, m->proposal, replica, points->x, points->n);
+    const app_points *points = &m->problem->points;
+    return app_spec_proposal(s, m->problem->target, m->proposal, replica, points->x, points->n);
 }
 
 /* The kinds alone: "cross-multi-scheme-ab-initio". */
@@ -32,26 +32,26 @@ static void stem_of(char *stem, size_t size, const char *target, const char *pro
 }
 
 /* Where NAME.json goes; the folder is made. */
-static int place(const hs_call *call, char path[PATH_SIZE], const char *target,
+static int place(const app_call *call, char path[PATH_SIZE], const char *target,
                  const char *proposal, const char *objective)
 {
-    const hs_arguments *a = call->arguments;
-    const char *folder = hs_given_text(a, "out"), *name = hs_given_text(a, "name");
+    const app_arguments *a = call->arguments;
+    const char *folder = app_given_text(a, "out"), *name = app_given_text(a, "name");
     char stem[512];
     folder = folder ? folder : "proposals";
     if (name && strchr(name, '/'))
-        return hs_call_fail(call, HS_EINVAL,
-                            "--name %.100s: a name has no slash; --out is the folder", name);
+        return app_call_fail(call, HS_EINVAL,
+                             "--name %.100s: a name has no slash; --out is the folder", name);
     if (name)
         snprintf(stem, sizeof stem, "%s", name);
     else
         stem_of(stem, sizeof stem, target, proposal, objective);
-    if (!hs_make_folder(folder))
-        return hs_call_fail(call, HS_EIO, "the folder %s cannot be made: %s", folder,
-                            strerror(errno));
-    if (!hs_free_name(path, PATH_SIZE, folder, stem, ".json"))
-        return hs_call_fail(call, HS_EIO, "no name is free in %s: %s", folder, strerror(errno));
-    return HS_EXIT_OK;
+    if (!app_make_folder(folder))
+        return app_call_fail(call, HS_EIO, "the folder %s cannot be made: %s", folder,
+                             strerror(errno));
+    if (!app_free_name(path, PATH_SIZE, folder, stem, ".json"))
+        return app_call_fail(call, HS_EIO, "no name is free in %s: %s", folder, strerror(errno));
+    return APP_EXIT_OK;
 }
 
 /* Loss and acceptance are those of the best try on new batches. */
@@ -62,19 +62,19 @@ static json_t *describe_training(const hs_train_options *o, const hs_restarts *r
                      "steps", (json_int_t)t->steps, "starts", (json_int_t)o->starts, "proposals",
                      (json_int_t)o->proposals, "rate", o->schedule.rate, "online", o->online,
                      "tries", (json_int_t)r->tries, "best", (json_int_t)r->best, "seconds",
-                     hs_json_number(t->seconds), "loss", hs_json_number(r->loss[r->best]),
-                     "loss_error", hs_json_number(r->loss_error[r->best]), "alpha",
-                     hs_json_number(r->alpha[r->best]), "adapted",
-                     o->objective.adapt ? hs_json_number(t->adapted) : json_null(), "rolled_back",
+                     app_json_number(t->seconds), "loss", app_json_number(r->loss[r->best]),
+                     "loss_error", app_json_number(r->loss_error[r->best]), "alpha",
+                     app_json_number(r->alpha[r->best]), "adapted",
+                     o->objective.adapt ? app_json_number(t->adapted) : json_null(), "rolled_back",
                      (json_int_t)t->rolled_back);
 }
 
-static int print_result(const hs_call *call, const char *path, const json_t *training,
+static int print_result(const app_call *call, const char *path, const json_t *training,
                         const hs_restarts *r)
 {
     if (call->json)
-        return hs_call_print_json(call,
-                                  json_pack("{s:s, s:O}", "file", path, "training", training));
+        return app_call_print_json(call,
+                                   json_pack("{s:s, s:O}", "file", path, "training", training));
     const hs_training *t = &r->training;
     printf("trained     %llu steps in %.3g s\n", (unsigned long long)t->steps, t->seconds);
     printf("loss        %.4g +- %.2g\n", r->loss[r->best], r->loss_error[r->best]);
@@ -82,27 +82,27 @@ static int print_result(const hs_call *call, const char *path, const json_t *tra
     if (r->tries > 1)
         printf("best        of %zu tries\n", r->tries);
     printf("saved       %s\n", path);
-    return HS_EXIT_OK;
+    return APP_EXIT_OK;
 }
 
 /* Trains, saves and reports. */
-static int train_problem(const hs_call *call, hs_problem *p, hs_proposal_file *file, hs_bars *bars,
-                         const char *path)
+static int train_problem(const app_call *call, app_problem *p, app_proposal_file *file,
+                         app_bars *bars, const char *path)
 {
-    const hs_arguments *a = call->arguments;
-    hs_train_options o = hs_problem_training(p, call, bars);
-    if (!hs_read_objective(call, file->objective, &o.objective))
-        return HS_EXIT_USAGE;
+    const app_arguments *a = call->arguments;
+    hs_train_options o = app_problem_training(p, call, bars);
+    if (!app_read_objective(call, file->objective, &o.objective))
+        return APP_EXIT_USAGE;
     maker m = { p, file->proposal };
     hs_restarts r = { 0 };
     char label[256];
     snprintf(label, sizeof label, "%s on %s", file->proposal, file->target);
-    hs_bars_begin(bars, p->jobs, p->jobs + 1, label);
+    app_bars_begin(bars, p->jobs, p->jobs + 1, label);
     const hs_proposal *best = hs_train_restarts(p->session, p->target, make, &m,
-                                                hs_given_count(a, "restarts", 1), &o, &r);
-    hs_bars_end(bars, NULL, !best);
+                                                app_given_count(a, "restarts", 1), &o, &r);
+    app_bars_end(bars, NULL, !best);
     if (!best)
-        return hs_call_fail_session(call, p->session);
+        return app_call_fail_session(call, p->session);
     char text[HS_OBJECTIVE_TEXT];
     file->objective = hs_objective_text(&o.objective, text);
     file->replica = r.best;
@@ -111,89 +111,89 @@ static int train_problem(const hs_call *call, hs_problem *p, hs_proposal_file *f
     file->dim = p->points.dim;
     file->training = describe_training(&o, &r);
     hs_message message;
-    int code = HS_EXIT_OK;
-    const hs_status status = hs_proposal_file_save(path, best, file, &message);
+    int code = APP_EXIT_OK;
+    const hs_status status = app_proposal_file_save(path, best, file, &message);
     if (status)
-        code = hs_call_fail(call, status, "%s", message.text);
+        code = app_call_fail(call, status, "%s", message.text);
     else
         code = print_result(call, path, file->training, &r);
     json_decref(file->training);
-    if (!code && hs_interrupted()) {
-        hs_call_note(call, "Stopped after %llu steps; the proposal is saved as it was then.",
-                     (unsigned long long)r.training.steps);
-        code = HS_EXIT_INTERRUPTED;
+    if (!code && app_interrupted()) {
+        app_call_note(call, "Stopped after %llu steps; the proposal is saved as it was then.",
+                      (unsigned long long)r.training.steps);
+        code = APP_EXIT_INTERRUPTED;
     }
     return code;
 }
 
-static int train(const hs_call *call)
+static int train(const app_call *call)
 {
-    const hs_arguments *a = call->arguments;
-    const char *precision = hs_given_text(a, "precision");
-    hs_proposal_file file = { .target = hs_given_text(a, "target"),
-                              .proposal = hs_given_text(a, "proposal"),
-                              .objective = hs_given_text(a, "objective"),
-                              .seed = hs_given_count(a, "seed", 1),
-                              .float32 = !precision || !strcmp(precision, "f32") };
+    const app_arguments *a = call->arguments;
+    const char *precision = app_given_text(a, "precision");
+    app_proposal_file file = { .target = app_given_text(a, "target"),
+                               .proposal = app_given_text(a, "proposal"),
+                               .objective = app_given_text(a, "objective"),
+                               .seed = app_given_count(a, "seed", 1),
+                               .float32 = !precision || !strcmp(precision, "f32") };
     file.objective = file.objective ? file.objective : "ab-initio";
     if (!file.target || !file.proposal)
-        return hs_call_fail(call, HS_EINVAL,
-                            "--target and --proposal are needed; hastings list shows "
-                            "what there is");
-    if (hs_given_count(a, "restarts", 1) > HS_MOST_RESTARTS)
-        return hs_call_fail(call, HS_EINVAL, "--restarts: expected at most %d",
-                            (int)HS_MOST_RESTARTS);
+        return app_call_fail(call, HS_EINVAL,
+                             "--target and --proposal are needed; hastings list shows "
+                             "what there is");
+    if (app_given_count(a, "restarts", 1) > HS_MOST_RESTARTS)
+        return app_call_fail(call, HS_EINVAL, "--restarts: expected at most %d",
+                             (int)HS_MOST_RESTARTS);
     hs_objective checked; /* before anything that takes long */
-    if (!hs_read_objective(call, file.objective, &checked))
-        return HS_EXIT_USAGE;
-    hs_interrupt_catch();
-    hs_bars *bars = hs_bars_new(&(hs_bars_options){ .quiet = call->quiet });
-    hs_problem p;
+    if (!app_read_objective(call, file.objective, &checked))
+        return APP_EXIT_USAGE;
+    app_interrupt_catch();
+    app_bars *bars = app_bars_new(&(app_bars_options){ .quiet = call->quiet });
+    app_problem p;
     char path[PATH_SIZE];
-    int code =
-        hs_problem_open(&p, call,
-                        &(hs_problem_options){ .target = file.target,
-                                               .seed = file.seed,
-                                               .float32 = file.float32,
-                                               .reference = hs_given_count(a, "reference", 100000),
-                                               .jobs = 1,
-                                               .bars = bars });
+    int code = app_problem_open(
+        &p, call,
+        &(app_problem_options){ .target = file.target,
+                                .seed = file.seed,
+                                .float32 = file.float32,
+                                .reference = app_given_count(a, "reference", 100000),
+                                .jobs = 1,
+                                .bars = bars });
     if (!code)
         code = place(call, path, file.target, file.proposal, file.objective);
     if (!code)
         code = train_problem(call, &p, &file, bars, path);
-    hs_problem_close(&p);
-    hs_bars_free(bars);
-    hs_interrupt_release();
+    app_problem_close(&p);
+    app_bars_free(bars);
+    app_interrupt_release();
     return code;
 }
 
-static const hs_option options[] = {
-    { "target", HS_OPTION_TARGET, "SPEC",
+static const app_option options[] = {
+    { "target", APP_OPTION_TARGET, "SPEC",
       "what to sample: cross, or logistic,data=FILE.csv,label=COLUMN" },
-    { "proposal", HS_OPTION_PROPOSAL, "SPEC",
+    { "proposal", APP_OPTION_PROPOSAL, "SPEC",
       "what to train: random-walk, or multi-scheme,couplings=8" },
-    { "objective", HS_OPTION_OBJECTIVE, "NAME", "what to train it by; default: ab-initio" },
-    { "steps", HS_OPTION_COUNT, "N", "gradient steps; default: 20000" },
-    { "starts", HS_OPTION_COUNT, "N", "start points of a step; default: 8" },
-    { "proposals", HS_OPTION_COUNT, "N", "proposals from each; default: 100" },
-    { "rate", HS_OPTION_NUMBER, "X", "learning rate of Adam; default: 3e-4" },
-    { "restarts", HS_OPTION_COUNT, "N",
+    { "objective", APP_OPTION_OBJECTIVE, "NAME", "what to train it by; default: ab-initio" },
+    { "steps", APP_OPTION_COUNT, "N", "gradient steps; default: 20000" },
+    { "starts", APP_OPTION_COUNT, "N", "start points of a step; default: 8" },
+    { "proposals", APP_OPTION_COUNT, "N", "proposals from each; default: 100" },
+    { "rate", APP_OPTION_NUMBER, "X", "learning rate of Adam; default: 3e-4" },
+    { "restarts", APP_OPTION_COUNT, "N",
       "tries from other initialisations, of which the best is kept; default: 1" },
-    { "online", HS_OPTION_FLAG, NULL,
+    { "online", APP_OPTION_FLAG, NULL,
       "start points are the states of chains that move with the proposal" },
-    { "reference", HS_OPTION_COUNT, "N",
+    { "reference", APP_OPTION_COUNT, "N",
       "proposals of the chain of HMC that stands for draws of targets that have none; default: "
       "100000" },
-    { "seed", HS_OPTION_WHOLE, "N", "of all random numbers; default: 1" },
-    { "precision", HS_OPTION_CHOICE, "f32|f64", "numbers of 32 or 64 bits; default: f32" },
-    { "out", HS_OPTION_FOLDER, "DIR", "folder for the files; default: proposals" },
-    { "name", HS_OPTION_TEXT, "NAME",
+    { "seed", APP_OPTION_WHOLE, "N", "of all random numbers; default: 1" },
+    { "precision", APP_OPTION_CHOICE, "f32|f64", "numbers of 32 or 64 bits; default: f32" },
+    { "out", APP_OPTION_FOLDER, "DIR", "folder for the files; default: proposals" },
+    { "name", APP_OPTION_TEXT, "NAME",
       "of the files; default: made of target, proposal and objective" },
     { 0 },
 };
 
-const hs_command hs_command_train = {
+const app_command app_command_train = {
     .name = "train",
     .words = "",
     .summary = "trains a proposal for a target, and saves it",

@@ -7,14 +7,14 @@
 
 static const double largest = 1e300, smallest = 1e-290;
 
-bool plot_shown(double value, bool log)
+bool app_plot_shown(double value, bool log)
 {
     return log ? value >= smallest && value <= largest : fabs(value) <= largest;
 }
 
-void plot_range_add(plot_range *range, double value)
+void app_plot_range_add(plot_range *range, double value)
 {
-    if (!plot_shown(value, range->log)) {
+    if (!app_plot_shown(value, range->log)) {
         range->hidden++;
         return;
     }
@@ -134,8 +134,8 @@ static void log_ticks(plot_axis *axis, double most)
         }
 }
 
-void plot_axis_init(plot_axis *axis, const plot_range *range, const double *fixed, plot_pad pad,
-                    double most)
+void app_plot_axis_init(plot_axis *axis, const plot_range *range, const double *fixed, plot_pad pad,
+                        double most)
 {
     *axis = (plot_axis){ .log = range->log, .lo = range->log ? 0.1 : 0, .hi = 1 };
     if (range->any) {
@@ -170,7 +170,7 @@ void plot_axis_init(plot_axis *axis, const plot_range *range, const double *fixe
     } while (labels < 2 && most++ < 12);
 }
 
-double plot_axis_at(const plot_axis *axis, double value)
+double app_plot_axis_at(const plot_axis *axis, double value)
 {
     const double share = axis->log ? (log(value) - log(axis->lo)) / (log(axis->hi) - log(axis->lo))
                                    : (value - axis->lo) / (axis->hi - axis->lo);
@@ -178,11 +178,11 @@ double plot_axis_at(const plot_axis *axis, double value)
     return axis->from + fmin(fmax(share, -50), 50) * (axis->to - axis->from);
 }
 
-double plot_axis_width(cairo_t *cr, const plot_axis *axis)
+double app_plot_axis_width(cairo_t *cr, const plot_axis *axis)
 {
     double width = 0;
     for (size_t i = 0; i < axis->ticks_count; i++)
         if (!axis->ticks[i].minor)
-            width = fmax(width, plot_number_width(cr, &axis->ticks[i].label));
+            width = fmax(width, app_plot_number_width(cr, &axis->ticks[i].label));
     return width;
 }

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include <hastings/mcmc/message_internal.h>
+#include <hastings/tensor/message.h>
 
 enum { MOST_PANELS = 100, MOST_VALUES = 4096, GAP = 12, WIDEST = 300, NARROWEST = 130, BAR = 84 };
 
@@ -21,7 +21,7 @@ typedef struct {
     plot_axis x, y;
 } map_layout;
 
-static bool has_titles(const hs_maps_figure *f)
+static bool has_titles(const app_maps_figure *f)
 {
     for (size_t i = 0; i < f->panels_count; i++)
         if (f->panels[i].title && *f->panels[i].title)
@@ -30,7 +30,7 @@ static bool has_titles(const hs_maps_figure *f)
 }
 
 /* As many columns as fit, but rather fewer if that leaves fewer places empty. */
-static size_t choose_columns(const hs_maps_figure *f, double room)
+static size_t choose_columns(const app_maps_figure *f, double room)
 {
     const double narrowest = f->columns > 0 ? NARROWEST / 3.0 : NARROWEST;
     const size_t most = (size_t)fmax(1, floor((room + GAP) / (narrowest + GAP)));
@@ -49,20 +49,20 @@ static size_t choose_columns(const hs_maps_figure *f, double room)
 }
 
 /* With a height of 0, the panels are as high as suits their width. Returns the height of all. */
-static double make_layout(cairo_t *cr, const hs_maps_figure *f, double width, double height,
+static double make_layout(cairo_t *cr, const app_maps_figure *f, double width, double height,
                           map_layout *m)
 {
     const bool labelled_x = f->x_label && *f->x_label;
-    *m = (map_layout){ .top = plot_head(cr, width, f->title, NULL, 0),
+    *m = (map_layout){ .top = app_plot_head(cr, width, f->title, NULL, 0),
                        .title = has_titles(f) ? 20 : 0,
                        .bar = f->range[0] < f->range[1] };
     for (size_t k = 0; k < f->panels_count; k++)
         for (size_t i = 0; i < f->nx * f->ny; i++)
             m->hidden.hidden += isfinite(f->panels[k].values[i]) ? 0 : 1;
     const plot_range none = { .any = false };
-    plot_axis_init(&m->x, &none, f->x, (plot_pad){ 0, 0 }, 4);
-    plot_axis_init(&m->y, &none, f->y, (plot_pad){ 0, 0 }, 4);
-    m->left = plot_frame_left(cr, &m->y, f->y_label);
+    app_plot_axis_init(&m->x, &none, f->x, (plot_pad){ 0, 0 }, 4);
+    app_plot_axis_init(&m->y, &none, f->y, (plot_pad){ 0, 0 }, 4);
+    m->left = app_plot_frame_left(cr, &m->y, f->y_label);
     const double room = width - PLOT_MARGIN - m->left - (m->bar ? BAR : 0);
     m->columns = choose_columns(f, room);
     m->rows = f->panels_count ? (f->panels_count + m->columns - 1) / m->columns : 1;
@@ -70,7 +70,7 @@ static double make_layout(cairo_t *cr, const hs_maps_figure *f, double width, do
     m->wide = fmin((room - GAP * (double)(m->columns - 1)) / (double)m->columns, WIDEST);
     const double foot = labelled_x ? PLOT_FOOT : PLOT_FOOT - 18;
     const double around =
-        m->top + foot + plot_note_height(&m->hidden) + (m->title + GAP) * (double)m->rows - GAP;
+        m->top + foot + app_plot_note_height(&m->hidden) + (m->title + GAP) * (double)m->rows - GAP;
     if (height > 0) {
         const double high = (height - around) / (double)m->rows;
         m->wide = fmin(m->wide, high / aspect);
@@ -94,14 +94,14 @@ static uint32_t pixel_of(plot_colour c)
            (uint32_t)lround(255 * c.b);
 }
 
-static double share_of(const hs_maps_figure *f, double value, double lo, double hi)
+static double share_of(const app_maps_figure *f, double value, double lo, double hi)
 {
     const double share = hi > lo ? fmin(fmax((value - lo) / (hi - lo), 0), 1) : 0;
     return f->root ? sqrt(share) : share;
 }
 
 /* One pixel for a point of the grid, the top row first. What is not finite is grey. */
-static cairo_surface_t *make_image(const hs_maps_figure *f, const hs_map_panel *panel)
+static cairo_surface_t *make_image(const app_maps_figure *f, const app_map_panel *panel)
 {
     double lo = f->range[0], hi = f->range[1];
     if (!(lo < hi)) {
@@ -121,7 +121,7 @@ static cairo_surface_t *make_image(const hs_maps_figure *f, const hs_map_panel *
         for (size_t i = 0; i < f->nx; i++) {
             const double value = panel->values[j * f->nx + i];
             row[i] =
-                isfinite(value) ? pixel_of(plot_viridis(share_of(f, value, lo, hi))) : 0xD3D6DB;
+                isfinite(value) ? pixel_of(app_plot_viridis(share_of(f, value, lo, hi))) : 0xD3D6DB;
         }
     }
     cairo_surface_mark_dirty(image);
@@ -129,7 +129,7 @@ static cairo_surface_t *make_image(const hs_maps_figure *f, const hs_map_panel *
 }
 
 /* Stretches the image over the box, so that the middle of its outer pixels is on the edge. */
-static void draw_image(cairo_t *cr, cairo_surface_t *image, const hs_maps_figure *f,
+static void draw_image(cairo_t *cr, cairo_surface_t *image, const app_maps_figure *f,
                        const plot_box *box)
 {
     const double across = f->nx > 1 ? (double)f->nx - 1 : 1,
@@ -149,28 +149,29 @@ static void draw_image(cairo_t *cr, cairo_surface_t *image, const hs_maps_figure
 /* A line in red that shows on dark and on bright. */
 static void stroke_red(cairo_t *cr, double width)
 {
-    plot_set(cr, plot_white, 0.7);
+    app_plot_set(cr, app_plot_white, 0.7);
     cairo_set_line_width(cr, width + 1.4);
     cairo_stroke_preserve(cr);
-    plot_set(cr, plot_red, 1);
+    app_plot_set(cr, app_plot_red, 1);
     cairo_set_line_width(cr, width);
     cairo_stroke(cr);
 }
 
 static void draw_dot(cairo_t *cr, const map_layout *m, const double at[2], double radius)
 {
-    if (!plot_shown(at[0], false) || !plot_shown(at[1], false))
+    if (!app_plot_shown(at[0], false) || !app_plot_shown(at[1], false))
         return;
-    cairo_arc(cr, plot_axis_at(&m->x, at[0]), plot_axis_at(&m->y, at[1]), radius, 0, 2 * acos(-1));
-    plot_set(cr, plot_white, 0.9);
+    cairo_arc(cr, app_plot_axis_at(&m->x, at[0]), app_plot_axis_at(&m->y, at[1]), radius, 0,
+              2 * acos(-1));
+    app_plot_set(cr, app_plot_white, 0.9);
     cairo_set_line_width(cr, 1.6);
     cairo_stroke_preserve(cr);
-    plot_set(cr, plot_red, 1);
+    app_plot_set(cr, app_plot_red, 1);
     cairo_fill(cr);
 }
 
 /* mean + s L (cos, sin), where L L' is the covariance, for s = 1 and 2. */
-static void draw_normal(cairo_t *cr, const map_layout *m, const hs_map_normal *normal)
+static void draw_normal(cairo_t *cr, const map_layout *m, const app_map_normal *normal)
 {
     enum { CORNERS = 96 };
     const double a = sqrt(normal->covariance[0][0]), b = normal->covariance[1][0] / a;
@@ -180,8 +181,8 @@ static void draw_normal(cairo_t *cr, const map_layout *m, const hs_map_normal *n
             for (int i = 0; i < CORNERS; i++) {
                 const double angle = 2 * acos(-1) * i / CORNERS;
                 const double u = s * cos(angle), v = s * sin(angle);
-                cairo_line_to(cr, plot_axis_at(&m->x, normal->mean[0] + a * u),
-                              plot_axis_at(&m->y, normal->mean[1] + b * u + c * v));
+                cairo_line_to(cr, app_plot_axis_at(&m->x, normal->mean[0] + a * u),
+                              app_plot_axis_at(&m->y, normal->mean[1] + b * u + c * v));
             }
             cairo_close_path(cr);
             stroke_red(cr, s == 1 ? 1.4 : 0.8);
@@ -189,7 +190,7 @@ static void draw_normal(cairo_t *cr, const map_layout *m, const hs_map_normal *n
     draw_dot(cr, m, normal->mean, 2.2);
 }
 
-static void draw_marks(cairo_t *cr, const map_layout *m, const hs_map_panel *panel,
+static void draw_marks(cairo_t *cr, const map_layout *m, const app_map_panel *panel,
                        const plot_box *box)
 {
     cairo_save(cr);
@@ -206,32 +207,32 @@ static void draw_marks(cairo_t *cr, const map_layout *m, const hs_map_panel *pan
 static void draw_scales(cairo_t *cr, const map_layout *m, const plot_box *box, bool left,
                         bool bottom)
 {
-    const double height = plot_font_select(cr, PLOT_TICK);
+    const double height = app_plot_font_select(cr, PLOT_TICK);
     cairo_set_line_width(cr, 1);
     for (int axis = 0; axis < 2; axis++) {
         const plot_axis *a = axis ? &m->y : &m->x;
         for (size_t i = 0; i < a->ticks_count; i++) {
-            const double at = plot_axis_at(a, a->ticks[i].value), sharp = floor(at) + 0.5;
-            plot_set(cr, plot_line, 1);
+            const double at = app_plot_axis_at(a, a->ticks[i].value), sharp = floor(at) + 0.5;
+            app_plot_set(cr, app_plot_line, 1);
             cairo_move_to(cr, axis ? box->left : sharp, axis ? sharp : box->bottom);
             cairo_line_to(cr, axis ? box->left - 3 : sharp, axis ? sharp : box->bottom + 3);
             cairo_stroke(cr);
-            plot_set(cr, plot_muted, 1);
+            app_plot_set(cr, app_plot_muted, 1);
             if (axis && left)
-                plot_number_show(cr, box->left - 6, at + 4.2, 1, &a->ticks[i].label);
+                app_plot_number_show(cr, box->left - 6, at + 4.2, 1, &a->ticks[i].label);
             else if (!axis && bottom)
-                plot_number_show(cr, at, box->bottom + height + 2, 0.5, &a->ticks[i].label);
+                app_plot_number_show(cr, at, box->bottom + height + 2, 0.5, &a->ticks[i].label);
         }
     }
-    plot_set(cr, plot_line, 1);
+    app_plot_set(cr, app_plot_line, 1);
     cairo_rectangle(cr, box->left - 0.5, box->top - 0.5, box->right - box->left + 1,
                     box->bottom - box->top + 1);
     cairo_stroke(cr);
 }
 
-static void draw_panel(cairo_t *cr, const hs_maps_figure *f, map_layout *m, size_t k)
+static void draw_panel(cairo_t *cr, const app_maps_figure *f, map_layout *m, size_t k)
 {
-    const hs_map_panel *panel = &f->panels[k];
+    const app_map_panel *panel = &f->panels[k];
     const size_t row = k / m->columns, column = k % m->columns;
     plot_box box = { .left = m->left + m->right * (double)column,
                      .top = m->top + m->below * (double)row + m->title };
@@ -249,27 +250,27 @@ static void draw_panel(cairo_t *cr, const hs_maps_figure *f, map_layout *m, size
     draw_marks(cr, m, panel, &box);
     draw_scales(cr, m, &box, column == 0, k + m->columns >= f->panels_count);
     char fitted[PLOT_TEXT];
-    plot_font_select(cr, PLOT_TICK);
-    plot_set(cr, plot_ink, 1);
-    plot_text_fit(cr, panel->title, m->wide, fitted);
-    plot_text_show(cr, (box.left + box.right) / 2, box.top - 6, 0.5, fitted);
+    app_plot_font_select(cr, PLOT_TICK);
+    app_plot_set(cr, app_plot_ink, 1);
+    app_plot_text_fit(cr, panel->title, m->wide, fitted);
+    app_plot_text_show(cr, (box.left + box.right) / 2, box.top - 6, 0.5, fitted);
 }
 
 /* Text that is read upwards, in the middle of a height. */
 static void draw_turned(cairo_t *cr, const char *text, double x, double top, double bottom)
 {
     char fitted[PLOT_TEXT];
-    plot_font_select(cr, PLOT_LABEL);
-    plot_set(cr, plot_ink, 1);
-    plot_text_fit(cr, text, bottom - top, fitted);
+    app_plot_font_select(cr, PLOT_LABEL);
+    app_plot_set(cr, app_plot_ink, 1);
+    app_plot_text_fit(cr, text, bottom - top, fitted);
     cairo_save(cr);
     cairo_translate(cr, x, (top + bottom) / 2);
     cairo_rotate(cr, -acos(0));
-    plot_text_show(cr, 0, 0, 0.5, fitted);
+    app_plot_text_show(cr, 0, 0, 0.5, fitted);
     cairo_restore(cr);
 }
 
-static void draw_bar(cairo_t *cr, const hs_maps_figure *f, const map_layout *m, double bottom)
+static void draw_bar(cairo_t *cr, const app_maps_figure *f, const map_layout *m, double bottom)
 {
     enum { STEPS = 64, THICK = 12 };
     const double right = m->left + m->right * (double)m->columns - GAP;
@@ -278,7 +279,7 @@ static void draw_bar(cairo_t *cr, const hs_maps_figure *f, const map_layout *m, 
     cairo_pattern_t *colours = cairo_pattern_create_linear(0, end, 0, top);
     for (int i = 0; i <= STEPS; i++) {
         const double t = (double)i / STEPS;
-        const plot_colour c = plot_viridis(f->root ? sqrt(t) : t);
+        const plot_colour c = app_plot_viridis(f->root ? sqrt(t) : t);
         cairo_pattern_add_color_stop_rgb(colours, t, c.r, c.g, c.b);
     }
     cairo_rectangle(cr, left, top, THICK, end - top);
@@ -287,31 +288,32 @@ static void draw_bar(cairo_t *cr, const hs_maps_figure *f, const map_layout *m, 
     cairo_pattern_destroy(colours);
     const plot_range range = { .any = true, .lo = f->range[0], .hi = f->range[1] };
     plot_axis axis;
-    plot_axis_init(&axis, &range, f->range, (plot_pad){ 0, 0 }, (end - top) / 45);
+    app_plot_axis_init(&axis, &range, f->range, (plot_pad){ 0, 0 }, (end - top) / 45);
     axis.from = end;
     axis.to = top;
-    plot_font_select(cr, PLOT_TICK);
-    plot_set(cr, plot_muted, 1);
+    app_plot_font_select(cr, PLOT_TICK);
+    app_plot_set(cr, app_plot_muted, 1);
     for (size_t i = 0; i < axis.ticks_count; i++)
-        plot_number_show(cr, left + THICK + 5, plot_axis_at(&axis, axis.ticks[i].value) + 4.2, 0,
-                         &axis.ticks[i].label);
-    draw_turned(cr, f->value_label, left + THICK + 22 + plot_axis_width(cr, &axis), top, end);
+        app_plot_number_show(cr, left + THICK + 5,
+                             app_plot_axis_at(&axis, axis.ticks[i].value) + 4.2, 0,
+                             &axis.ticks[i].label);
+    draw_turned(cr, f->value_label, left + THICK + 22 + app_plot_axis_width(cr, &axis), top, end);
 }
 
-static void draw_labels(cairo_t *cr, const hs_maps_figure *f, const map_layout *m, double bottom)
+static void draw_labels(cairo_t *cr, const app_maps_figure *f, const map_layout *m, double bottom)
 {
     const double right = m->left + m->right * (double)m->columns - GAP;
     char fitted[PLOT_TEXT];
-    plot_font_select(cr, PLOT_LABEL);
-    plot_set(cr, plot_ink, 1);
-    plot_text_fit(cr, f->x_label, right - m->left, fitted);
-    plot_text_show(cr, (m->left + right) / 2, bottom + 36, 0.5, fitted);
+    app_plot_font_select(cr, PLOT_LABEL);
+    app_plot_set(cr, app_plot_ink, 1);
+    app_plot_text_fit(cr, f->x_label, right - m->left, fitted);
+    app_plot_text_show(cr, (m->left + right) / 2, bottom + 36, 0.5, fitted);
     draw_turned(cr, f->y_label, PLOT_MARGIN + 10, m->top + m->title, bottom);
 }
 
 static void draw(cairo_t *cr, const void *data, double width, double height)
 {
-    const hs_maps_figure *f = data;
+    const app_maps_figure *f = data;
     map_layout m;
     make_layout(cr, f, width, height, &m);
     const double bottom = m.top + m.below * (double)m.rows - GAP;
@@ -320,58 +322,59 @@ static void draw(cairo_t *cr, const void *data, double width, double height)
     for (size_t k = 0; k < f->panels_count; k++)
         draw_panel(cr, f, &m, k);
     if (f->panels_count == 0)
-        plot_no_data(cr, &(plot_box){ m.left, m.top, width - PLOT_MARGIN, bottom });
+        app_plot_no_data(cr, &(plot_box){ m.left, m.top, width - PLOT_MARGIN, bottom });
     else
         draw_labels(cr, f, &m, bottom);
     if (m.bar && f->panels_count > 0)
         draw_bar(cr, f, &m, bottom);
-    plot_note(cr, width, height, &m.hidden);
+    app_plot_note(cr, width, height, &m.hidden);
 }
 
-static hs_status check_region(const hs_maps_figure *f, hs_message *message)
+static hs_status check_region(const app_maps_figure *f, hs_message *message)
 {
     const double *const ends[] = { f->x, f->y };
     for (int i = 0; i < 2; i++)
-        if (!(ends[i][0] < ends[i][1]) || !plot_shown(ends[i][0], false) ||
-            !plot_shown(ends[i][1], false))
-            return message_fail(message, HS_EINVAL,
-                                "hs_figure_maps: %s goes from %g to %g; expected two ascending "
-                                "numbers",
-                                i ? "y" : "x", ends[i][0], ends[i][1]);
+        if (!(ends[i][0] < ends[i][1]) || !app_plot_shown(ends[i][0], false) ||
+            !app_plot_shown(ends[i][1], false))
+            return hs_message_fail(message, HS_EINVAL,
+                                   "app_figure_maps: %s goes from %g to %g; expected two ascending "
+                                   "numbers",
+                                   i ? "y" : "x", ends[i][0], ends[i][1]);
     if (f->range[0] != f->range[1] &&
-        (!(f->range[0] < f->range[1]) || !plot_shown(f->range[0], false) ||
-         !plot_shown(f->range[1], false)))
-        return message_fail(message, HS_EINVAL,
-                            "hs_figure_maps: range is %g to %g; expected two ascending numbers, or "
-                            "two equal ones",
-                            f->range[0], f->range[1]);
+        (!(f->range[0] < f->range[1]) || !app_plot_shown(f->range[0], false) ||
+         !app_plot_shown(f->range[1], false)))
+        return hs_message_fail(
+            message, HS_EINVAL,
+            "app_figure_maps: range is %g to %g; expected two ascending numbers, or "
+            "two equal ones",
+            f->range[0], f->range[1]);
     return HS_OK;
 }
 
-static hs_status check_panels(const hs_maps_figure *f, hs_message *message)
+static hs_status check_panels(const app_maps_figure *f, hs_message *message)
 {
     if (f->panels_count > MOST_PANELS || (f->panels_count > 0 && !f->panels))
-        return message_fail(
-            message, HS_EINVAL, "hs_figure_maps: %zu panels%s; expected an array of up to %d",
+        return hs_message_fail(
+            message, HS_EINVAL, "app_figure_maps: %zu panels%s; expected an array of up to %d",
             f->panels_count, f->panels ? "" : ", but no array of them", MOST_PANELS);
     if (f->panels_count > 0 &&
         (f->nx == 0 || f->ny == 0 || f->nx > MOST_VALUES || f->ny > MOST_VALUES))
-        return message_fail(message, HS_EINVAL,
-                            "hs_figure_maps: %zu by %zu values; expected 1 to %d each", f->nx,
-                            f->ny, MOST_VALUES);
+        return hs_message_fail(message, HS_EINVAL,
+                               "app_figure_maps: %zu by %zu values; expected 1 to %d each", f->nx,
+                               f->ny, MOST_VALUES);
     for (size_t k = 0; k < f->panels_count; k++)
         if (!f->panels[k].values || (f->panels[k].normals_count > 0 && !f->panels[k].normals))
-            return message_fail(message, HS_EINVAL, "hs_figure_maps: panel %zu has no %s", k + 1,
-                                f->panels[k].values ? "array of normals" : "values");
+            return hs_message_fail(message, HS_EINVAL, "app_figure_maps: panel %zu has no %s",
+                                   k + 1, f->panels[k].values ? "array of normals" : "values");
     return HS_OK;
 }
 
-hs_status hs_figure_maps(const hs_maps_figure *figure, const hs_figure_out *out,
-                         hs_message *message)
+hs_status app_figure_maps(const app_maps_figure *figure, const app_figure_out *out,
+                          hs_message *message)
 {
-    plot_begin(out, message);
+    app_plot_begin(out, message);
     if (!figure)
-        return message_fail(message, HS_EINVAL, "hs_figure_maps: no figure");
+        return hs_message_fail(message, HS_EINVAL, "app_figure_maps: no figure");
     hs_status status = check_region(figure, message);
     if (status == HS_OK)
         status = check_panels(figure, message);
@@ -379,5 +382,5 @@ hs_status hs_figure_maps(const hs_maps_figure *figure, const hs_figure_out *out,
         return status;
     const plot_job job = { figure->title, figure->width,   figure->height,
                            figure,        suitable_height, draw };
-    return plot_render(&job, out, message);
+    return app_plot_render(&job, out, message);
 }

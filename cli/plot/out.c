@@ -5,14 +5,14 @@
 #include <math.h>
 
 #include <hastings/experiments/text_file.h>
-#include <hastings/mcmc/message_internal.h>
+#include <hastings/tensor/message.h>
 #include <hastings/tensor/memory.h>
 
 enum { DEFAULT_WIDTH = 760, LEAST = 200, MOST = 4000, TALLEST = 8000, PIXELS = 32000 };
 
 static cairo_status_t append(void *bytes, const unsigned char *data, unsigned length)
 {
-    plot_bytes_add(bytes, (const char *)data, length);
+    app_plot_bytes_add(bytes, (const char *)data, length);
     return ((plot_bytes *)bytes)->failed ? CAIRO_STATUS_NO_MEMORY : CAIRO_STATUS_SUCCESS;
 }
 
@@ -21,9 +21,9 @@ static hs_status cairo_result(cairo_status_t status, hs_message *message)
     if (status == CAIRO_STATUS_SUCCESS)
         return HS_OK;
     if (status == CAIRO_STATUS_NO_MEMORY)
-        return message_fail(message, HS_ENOMEM, "Out of memory for drawing a figure");
-    return message_fail(message, HS_EINVAL, "Cairo cannot draw a figure: %s",
-                        cairo_status_to_string(status));
+        return hs_message_fail(message, HS_ENOMEM, "Out of memory for drawing a figure");
+    return hs_message_fail(message, HS_EINVAL, "Cairo cannot draw a figure: %s",
+                           cairo_status_to_string(status));
 }
 
 /* Letters keep their shapes and places at all sizes, so that SVG and PNG look the same. */
@@ -44,7 +44,7 @@ static cairo_status_t draw_on(cairo_surface_t *surface, const plot_job *job, dou
     cairo_t *cr = cairo_create(surface);
     set_fonts(cr);
     cairo_scale(cr, scale, scale);
-    plot_set(cr, plot_white, 1);
+    app_plot_set(cr, app_plot_white, 1);
     cairo_paint(cr);
     job->draw(cr, job->data, width, height);
     cairo_status_t status = cairo_status(cr);
@@ -79,9 +79,9 @@ static hs_status render_svg(const plot_job *job, double width, double height, pl
     hs_status status =
         raw.failed ? cairo_result(CAIRO_STATUS_NO_MEMORY, message) : cairo_result(drawn, message);
     if (status == HS_OK) {
-        status = plot_svg_finish(&raw, width, height, job->title, svg);
+        status = app_plot_svg_finish(&raw, width, height, job->title, svg);
         if (status != HS_OK)
-            message_fail(message, status, "Cannot make an SVG: %s", hs_status_text(status));
+            hs_message_fail(message, status, "Cannot make an SVG: %s", hs_status_text(status));
     }
     hs_free(raw.data);
     return status;
@@ -99,31 +99,33 @@ static hs_status render_png(const plot_job *job, double width, double height, do
     return cairo_result(drawn, message);
 }
 
-static hs_status check(const plot_job *job, const hs_figure_out *out, hs_message *message)
+static hs_status check(const plot_job *job, const app_figure_out *out, hs_message *message)
 {
     if (!out || (!out->svg_path && !out->png_path && !out->svg))
-        return message_fail(message, HS_EINVAL, "A figure is to be drawn, but to no file or text");
+        return hs_message_fail(message, HS_EINVAL,
+                               "A figure is to be drawn, but to no file or text");
     const double sizes[] = { job->width, job->height };
     for (int i = 0; i < 2; i++)
         if (sizes[i] != 0 && !(sizes[i] >= LEAST && sizes[i] <= MOST))
-            return message_fail(message, HS_EINVAL,
-                                "A figure has a %s of %g; expected 0, for the default, or %d to %d",
-                                i ? "height" : "width", sizes[i], LEAST, MOST);
+            return hs_message_fail(
+                message, HS_EINVAL,
+                "A figure has a %s of %g; expected 0, for the default, or %d to %d",
+                i ? "height" : "width", sizes[i], LEAST, MOST);
     if (out->png_scale != 0 && !(out->png_scale >= 0.1 && out->png_scale <= 10))
-        return message_fail(message, HS_EINVAL,
-                            "A figure has a png_scale of %g; expected 0, for 2, or 0.1 to 10",
-                            out->png_scale);
+        return hs_message_fail(message, HS_EINVAL,
+                               "A figure has a png_scale of %g; expected 0, for 2, or 0.1 to 10",
+                               out->png_scale);
     return HS_OK;
 }
 
-void plot_begin(const hs_figure_out *out, hs_message *message)
+void app_plot_begin(const app_figure_out *out, hs_message *message)
 {
-    message_clear(message);
+    hs_message_clear(message);
     if (out && out->svg)
         *out->svg = NULL;
 }
 
-hs_status plot_render(const plot_job *job, const hs_figure_out *out, hs_message *message)
+hs_status app_plot_render(const plot_job *job, const app_figure_out *out, hs_message *message)
 {
     hs_status status = check(job, out, message);
     if (status != HS_OK)
@@ -139,9 +141,9 @@ hs_status plot_render(const plot_job *job, const hs_figure_out *out, hs_message 
     if (status == HS_OK && out->png_path)
         status = render_png(job, width, height, scale, &png, message);
     if (status == HS_OK && out->svg_path)
-        status = hs_text_save(out->svg_path, svg.data, svg.used, message);
+        status = app_text_save(out->svg_path, svg.data, svg.used, message);
     if (status == HS_OK && out->png_path)
-        status = hs_text_save(out->png_path, png.data, png.used, message);
+        status = app_text_save(out->png_path, png.data, png.used, message);
     if (status == HS_OK && out->svg) {
         *out->svg = svg.data;
         svg.data = NULL;

@@ -1,14 +1,14 @@
 /**
  * Figures: plain arrays in, SVG and PNG out.
  *
- *     const hs_series series[] = { { .label = "Ab Initio", .x = step, .y = loss, .n = 256 },
+ *     const app_series series[] = { { .label = "Ab Initio", .x = step, .y = loss, .n = 256 },
  *                                  { .label = "MSJD", .x = step, .y = other, .n = 256 } };
- *     const hs_lines_figure figure = {
+ *     const app_lines_figure figure = {
  *         .title = "Training", .x_label = "gradient step", .y_label = "loss",
  *         .series = series, .series_count = 2, .y_log = true };
  *     char *svg;
  *     hs_message message;
- *     if (hs_figure_lines(&figure, &(hs_figure_out){ .svg_path = "figures/loss.svg",
+ *     if (app_figure_lines(&figure, &(app_figure_out){ .svg_path = "figures/loss.svg",
  *                                                    .png_path = "figures/loss.png",
  *                                                    .svg = &svg }, &message))
  *         fprintf(stderr, "%s\n", message.text);
@@ -30,8 +30,8 @@
  * arguments (arrays that are missing, a width of -1) are HS_EINVAL, files HS_EIO, memory HS_ENOMEM,
  * each with a sentence; `message` may be NULL. Calls may run in several threads at once.
  */
-#ifndef HASTINGS_CLI_PLOT_H
-#define HASTINGS_CLI_PLOT_H
+#ifndef HASTINGS_CLI_PLOT_PLOT_H
+#define HASTINGS_CLI_PLOT_PLOT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,7 +47,7 @@ typedef struct {
     double png_scale;     /**< pixels of the PNG for one of `width`; 0: 2 */
     char **svg; /**< NULL: none; else gets the SVG as text, to be freed by hs_free(), or NULL
                                after a failure */
-} hs_figure_out;
+} app_figure_out;
 
 /** Sizes are in pixels, from 200 to 4000; 0: a width of 760 and the height that suits the data. */
 
@@ -62,7 +62,7 @@ typedef struct {
     size_t n;
     size_t stride; /**< of y (x is contiguous); 0: 1 */
     bool dots;     /**< points instead of a line */
-} hs_series;
+} app_series;
 
 typedef struct {
     const char *title;
@@ -70,14 +70,14 @@ typedef struct {
     const char *x_label, *y_label;
     bool x_log, y_log;
     double x_range[2], y_range[2]; /**< the ends of an axis; equal: those of the data */
-    const hs_series *series;
+    const app_series *series;
     size_t series_count;
     const double *reference; /**< NULL, or a y at which a dashed line runs */
     const char *reference_label;
-} hs_lines_figure;
+} app_lines_figure;
 
-hs_status hs_figure_lines(const hs_lines_figure *figure, const hs_figure_out *out,
-                          hs_message *message) HS_MUST_CHECK;
+hs_status app_figure_lines(const app_lines_figure *figure, const app_figure_out *out,
+                           hs_message *message) HS_MUST_CHECK;
 
 /** Traces: one coordinate of several chains over the draws, thin lines. */
 typedef struct {
@@ -88,23 +88,23 @@ typedef struct {
                                               hs_chains c, coordinate k: c->x + k, draws * dim and dim */
     size_t chains, draws;
     size_t chain_stride, draw_stride; /**< 0: draws and 1 */
-} hs_traces_figure;
+} app_traces_figure;
 
-hs_status hs_figure_traces(const hs_traces_figure *figure, const hs_figure_out *out,
-                           hs_message *message) HS_MUST_CHECK;
+hs_status app_figure_traces(const app_traces_figure *figure, const app_figure_out *out,
+                            hs_message *message) HS_MUST_CHECK;
 
 /** Autocorrelations against lags 0 .. n-1 of the series (their x is ignored), with the band of
  *  +-1.96 / sqrt(draws) in which 95% would be if draws were independent. */
 typedef struct {
     const char *title;
     double width, height;
-    const hs_series *series; /**< of chains, or of coordinates */
+    const app_series *series; /**< of chains, or of coordinates */
     size_t series_count;
     size_t draws; /**< 0: no band */
-} hs_autocorrelation_figure;
+} app_autocorrelation_figure;
 
-hs_status hs_figure_autocorrelation(const hs_autocorrelation_figure *figure,
-                                    const hs_figure_out *out, hs_message *message) HS_MUST_CHECK;
+hs_status app_figure_autocorrelation(const app_autocorrelation_figure *figure,
+                                     const app_figure_out *out, hs_message *message) HS_MUST_CHECK;
 
 /* ---- Effective sample sizes ------------------------------------------------------------------ */
 
@@ -119,26 +119,26 @@ typedef struct {
     size_t n;
     double draws; /**< where the reference line is: draws in all chains; 0: none */
     bool log;
-} hs_ess_figure;
+} app_ess_figure;
 
-hs_status hs_figure_ess(const hs_ess_figure *figure, const hs_figure_out *out,
-                        hs_message *message) HS_MUST_CHECK;
+hs_status app_figure_ess(const app_ess_figure *figure, const app_figure_out *out,
+                         hs_message *message) HS_MUST_CHECK;
 
 /* ---- Maps: densities of proposals, weights of mixtures --------------------------------------- */
 
 typedef struct {
     double mean[2];
     double covariance[2][2];
-} hs_map_normal;
+} app_map_normal;
 
 typedef struct {
     const char *title;
-    const double *values;         /**< [ny][nx]: row 0 is at y[0], and its first number at x[0] */
-    const double *start;          /**< NULL, or a point [2] that becomes a red dot */
-    const hs_map_normal *normals; /**< NULL, or normal distributions: red ellipses of one and two
+    const double *values;          /**< [ny][nx]: row 0 is at y[0], and its first number at x[0] */
+    const double *start;           /**< NULL, or a point [2] that becomes a red dot */
+    const app_map_normal *normals; /**< NULL, or normal distributions: red ellipses of one and two
                                        standard deviations around a dot */
     size_t normals_count;
-} hs_map_panel;
+} app_map_panel;
 
 /** Panels side by side, all of the same region, with values at the nx * ny points of a grid from end
  *  to end. */
@@ -146,7 +146,7 @@ typedef struct {
     const char *title;
     double width, height;
     const char *x_label, *y_label;
-    const hs_map_panel *panels;
+    const app_map_panel *panels;
     size_t panels_count;     /**< up to 100 */
     size_t columns;          /**< 0: what suits */
     size_t nx, ny;           /**< up to 4096 each */
@@ -155,10 +155,10 @@ typedef struct {
                                   with a colour bar; equal: each panel from 0 to its largest value */
     const char *value_label; /**< of the colour bar */
     bool root;               /**< colours go by the square root of the value: faint modes show */
-} hs_maps_figure;
+} app_maps_figure;
 
-hs_status hs_figure_maps(const hs_maps_figure *figure, const hs_figure_out *out,
-                         hs_message *message) HS_MUST_CHECK;
+hs_status app_figure_maps(const app_maps_figure *figure, const app_figure_out *out,
+                          hs_message *message) HS_MUST_CHECK;
 
 /* ---- Bars: ours and the paper's --------------------------------------------------------------- */
 
@@ -166,7 +166,7 @@ typedef struct {
     const char *label;
     const double *values; /**< [rows] */
     const double *errors; /**< [rows]: half the length of the bar of error; NULL, NaN: none */
-} hs_bars_series;
+} app_bars_series;
 
 /** For each row a bar from 0 for each series. On a logarithmic axis, where there is no 0, dots. */
 typedef struct {
@@ -175,12 +175,12 @@ typedef struct {
     const char *value_label;
     const char *const *rows; /**< [rows_count]: their names */
     size_t rows_count;       /**< up to 200 */
-    const hs_bars_series *series;
+    const app_bars_series *series;
     size_t series_count; /**< up to 8 */
     bool log;
-} hs_bars_figure;
+} app_bars_figure;
 
-hs_status hs_figure_bars(const hs_bars_figure *figure, const hs_figure_out *out,
-                         hs_message *message) HS_MUST_CHECK;
+hs_status app_figure_bars(const app_bars_figure *figure, const app_figure_out *out,
+                          hs_message *message) HS_MUST_CHECK;
 
 #endif

@@ -1,11 +1,11 @@
 /* What the figures share: colours, text, axes, the head with title and legend, and output. Drawing
- * functions return nothing: Cairo's errors stick to the context, and plot_render() looks at the end. */
-#ifndef HASTINGS_CLI_PLOT_INTERNAL_H
-#define HASTINGS_CLI_PLOT_INTERNAL_H
+ * functions return nothing: Cairo's errors stick to the context, and app_plot_render() looks at the end. */
+#ifndef HASTINGS_CLI_PLOT_PLOT_INTERNAL_H
+#define HASTINGS_CLI_PLOT_PLOT_INTERNAL_H
 
 #include <cairo.h>
 
-#include <hastings/cli/plot.h>
+#include <hastings/cli/plot/plot.h>
 
 /* ---- plot_style.c: colours ------------------------------------------------------------------ */
 
@@ -13,16 +13,17 @@ typedef struct {
     double r, g, b;
 } plot_colour;
 
-extern const plot_colour plot_ink, plot_muted, plot_line, plot_grid, plot_red, plot_white;
+extern const plot_colour app_plot_ink, app_plot_muted, app_plot_line, app_plot_grid, app_plot_red,
+    app_plot_white;
 
 /* Colours that the colour-blind tell apart too (Okabe and Ito 2008); beyond eight they come again. */
-plot_colour plot_palette(size_t i);
+plot_colour app_plot_palette(size_t i);
 enum { PLOT_PALETTE = 8 };
 
 /* Viridis at t in [0, 1]: even steps of t look even, also in grey. */
-plot_colour plot_viridis(double t);
+plot_colour app_plot_viridis(double t);
 
-void plot_set(cairo_t *cr, plot_colour colour, double alpha);
+void app_plot_set(cairo_t *cr, plot_colour colour, double alpha);
 
 /* ---- plot_text.c ---------------------------------------------------------------------------- */
 
@@ -31,25 +32,25 @@ enum { PLOT_TEXT = 512, PLOT_TITLE_LINES = 4 };
 typedef enum { PLOT_TITLE, PLOT_LABEL, PLOT_TICK, PLOT_SMALL } plot_font;
 
 /* The height of its lines. */
-double plot_font_select(cairo_t *cr, plot_font font);
+double app_plot_font_select(cairo_t *cr, plot_font font);
 
 /* The text as valid UTF-8 without control characters; returns its length. The other makes it no wider
  * than the width, with an ellipsis at the end if need be; it takes NULL for "". */
-size_t plot_text_clean(const char *text, char clean[PLOT_TEXT]);
-void plot_text_fit(cairo_t *cr, const char *text, double width, char fitted[PLOT_TEXT]);
-double plot_text_width(cairo_t *cr, const char *fitted);
+size_t app_plot_text_clean(const char *text, char clean[PLOT_TEXT]);
+void app_plot_text_fit(cairo_t *cr, const char *text, double width, char fitted[PLOT_TEXT]);
+double app_plot_text_width(cairo_t *cr, const char *fitted);
 
 /* Places the fitted text with its left end (align 0), middle (0.5) or right end (1) at x. */
-void plot_text_show(cairo_t *cr, double x, double baseline, double align, const char *fitted);
+void app_plot_text_show(cairo_t *cr, double x, double baseline, double align, const char *fitted);
 
 /* A number as people write it: 0.25, 20k, 3 x 10^-7. */
 typedef struct {
     char text[40], power[8];
 } plot_number;
 
-double plot_number_width(cairo_t *cr, const plot_number *number);
-void plot_number_show(cairo_t *cr, double x, double baseline, double align,
-                      const plot_number *number);
+double app_plot_number_width(cairo_t *cr, const plot_number *number);
+void app_plot_number_show(cairo_t *cr, double x, double baseline, double align,
+                          const plot_number *number);
 
 /* ---- plot_axis.c ---------------------------------------------------------------------------- */
 
@@ -76,8 +77,8 @@ typedef struct {
     size_t hidden; /* values that cannot be shown */
 } plot_range;
 
-bool plot_shown(double value, bool log);
-void plot_range_add(plot_range *range, double value);
+bool app_plot_shown(double value, bool log);
+void app_plot_range_add(plot_range *range, double value);
 
 /* Shares of its length by which a range becomes longer at its ends. */
 typedef struct {
@@ -86,12 +87,12 @@ typedef struct {
 
 /* An axis for a range with at most about `most` labels. Fixed ends, if they differ, take the place
  * of the range. */
-void plot_axis_init(plot_axis *axis, const plot_range *range, const double *fixed, plot_pad pad,
-                    double most);
-double plot_axis_at(const plot_axis *axis, double value);
+void app_plot_axis_init(plot_axis *axis, const plot_range *range, const double *fixed, plot_pad pad,
+                        double most);
+double app_plot_axis_at(const plot_axis *axis, double value);
 
 /* The greatest width of its labels, in the font PLOT_TICK. */
-double plot_axis_width(cairo_t *cr, const plot_axis *axis);
+double app_plot_axis_width(cairo_t *cr, const plot_axis *axis);
 
 /* ---- plot_frame.c: what is around the data -------------------------------------------------- */
 
@@ -116,21 +117,22 @@ typedef struct {
 enum { PLOT_MARGIN = 18, PLOT_FOOT = 50 };
 
 /* Title and legend. Returns the y below them. Used to measure also, as drawing does no harm. */
-double plot_head(cairo_t *cr, double width, const char *title, const plot_key *keys, size_t count);
+double app_plot_head(cairo_t *cr, double width, const char *title, const plot_key *keys,
+                     size_t count);
 
 /* The lines of the grid, labels of ticks, and the name of an axis, around a box. */
-void plot_frame_x(cairo_t *cr, const plot_box *box, const plot_axis *axis, const char *label);
-void plot_frame_y(cairo_t *cr, const plot_box *box, const plot_axis *axis, const char *label);
+void app_plot_frame_x(cairo_t *cr, const plot_box *box, const plot_axis *axis, const char *label);
+void app_plot_frame_y(cairo_t *cr, const plot_box *box, const plot_axis *axis, const char *label);
 
-/* The horizontal place that plot_frame_y() needs left of the box. */
-double plot_frame_left(cairo_t *cr, const plot_axis *axis, const char *label);
+/* The horizontal place that app_plot_frame_y() needs left of the box. */
+double app_plot_frame_left(cairo_t *cr, const plot_axis *axis, const char *label);
 
 /* "No data", in the middle. */
-void plot_no_data(cairo_t *cr, const plot_box *box);
+void app_plot_no_data(cairo_t *cr, const plot_box *box);
 
 /* A line at the bottom that says how many values are missing, if any are; and its height. */
-void plot_note(cairo_t *cr, double width, double height, const plot_range *range);
-double plot_note_height(const plot_range *range);
+void app_plot_note(cairo_t *cr, double width, double height, const plot_range *range);
+double app_plot_note_height(const plot_range *range);
 
 /* ---- plot_svg.c ------------------------------------------------------------------------------ */
 
@@ -140,11 +142,11 @@ typedef struct {
     bool failed; /* out of memory: what was added is incomplete */
 } plot_bytes;
 
-void plot_bytes_add(plot_bytes *bytes, const char *data, size_t n);
+void app_plot_bytes_add(plot_bytes *bytes, const char *data, size_t n);
 
 /* Cairo's SVG as one element that can stand in a page, with ids of its own. */
-hs_status plot_svg_finish(const plot_bytes *cairo, double width, double height, const char *title,
-                          plot_bytes *finished);
+hs_status app_plot_svg_finish(const plot_bytes *cairo, double width, double height,
+                              const char *title, plot_bytes *finished);
 
 /* ---- plot_out.c ------------------------------------------------------------------------------ */
 
@@ -157,25 +159,26 @@ typedef struct {
 } plot_job;
 
 /* What every function begins with, so that it leaves things in order if it goes no further. */
-void plot_begin(const hs_figure_out *out, hs_message *message);
+void app_plot_begin(const app_figure_out *out, hs_message *message);
 
-hs_status plot_render(const plot_job *job, const hs_figure_out *out, hs_message *message);
+hs_status app_plot_render(const plot_job *job, const app_figure_out *out, hs_message *message);
 
 /* ---- plot_lines.c ---------------------------------------------------------------------------- */
 
 /* A figure of lines, with what only traces and autocorrelations have. */
 typedef struct {
-    hs_lines_figure figure;
+    app_lines_figure figure;
     double line_width;
     double first;  /* x of the first point of series that have no x */
     double band;   /* half the height of a band around 0; 0: none */
     size_t legend; /* most series that have one */
 } plot_lines;
 
-hs_status plot_lines_render(const plot_lines *lines, const hs_figure_out *out, hs_message *message);
+hs_status app_plot_lines_render(const plot_lines *lines, const app_figure_out *out,
+                                hs_message *message);
 
 /* HS_EINVAL, and a sentence, if a series has points but no array. */
-hs_status plot_check_series(const hs_series *series, size_t count, const char *function,
-                            hs_message *message);
+hs_status app_plot_check_series(const app_series *series, size_t count, const char *function,
+                                hs_message *message);
 
 #endif

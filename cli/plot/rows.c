@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <hastings/mcmc/message_internal.h>
+#include <hastings/tensor/message.h>
 #include <hastings/tensor/memory.h>
 
 enum { MOST_ROWS = 200, MOST_SERIES = 8, MOST_NAMED = 60, ROW = 22 };
@@ -16,7 +16,7 @@ typedef struct {
     const char *title, *value_label;
     const char *const *names; /* NULL: 1, 2, 3, ... */
     size_t rows;
-    const hs_bars_series *series;
+    const app_bars_series *series;
     size_t series_count;
     bool log, bars,
         joined;       /* bars rather than dots; dots on one line rather than beneath each other */
@@ -34,9 +34,10 @@ static void name_of(const row_chart *chart, size_t row, char name[24], const cha
 static size_t make_keys(const row_chart *chart, plot_key keys[MOST_SERIES + 1])
 {
     for (size_t k = 0; k < chart->series_count; k++)
-        keys[k] = (plot_key){ chart->series[k].label, plot_palette(k),
+        keys[k] = (plot_key){ chart->series[k].label, app_plot_palette(k),
                               chart->bars ? PLOT_KEY_BAR : PLOT_KEY_DOT };
-    keys[chart->series_count] = (plot_key){ chart->reference_label, plot_muted, PLOT_KEY_DASHED };
+    keys[chart->series_count] =
+        (plot_key){ chart->reference_label, app_plot_muted, PLOT_KEY_DASHED };
     return chart->series_count + (chart->reference > 0);
 }
 
@@ -45,45 +46,46 @@ static void find_range(const row_chart *chart, plot_range *range)
 {
     for (size_t k = 0; k < chart->series_count; k++)
         for (size_t i = 0; i < chart->rows; i++) {
-            const hs_bars_series *s = &chart->series[k];
+            const app_bars_series *s = &chart->series[k];
             if (isnan(s->values[i]))
                 continue;
-            plot_range_add(range, s->values[i]);
-            if (!s->errors || !plot_shown(s->values[i], range->log) || !(s->errors[i] > 0))
+            app_plot_range_add(range, s->values[i]);
+            if (!s->errors || !app_plot_shown(s->values[i], range->log) || !(s->errors[i] > 0))
                 continue;
             const double ends[] = { s->values[i] - s->errors[i], s->values[i] + s->errors[i] };
             for (int e = 0; e < 2; e++)
-                if (plot_shown(ends[e], range->log))
-                    plot_range_add(range, ends[e]);
+                if (app_plot_shown(ends[e], range->log))
+                    app_plot_range_add(range, ends[e]);
         }
     if (!range->any)
         return;
     if (chart->reference > 0)
-        plot_range_add(range, chart->reference);
+        app_plot_range_add(range, chart->reference);
     if (!chart->log && (chart->bars || range->lo > 0))
-        plot_range_add(range, 0);
+        app_plot_range_add(range, 0);
 }
 
 static double suitable_height(cairo_t *cr, const void *data, double width)
 {
     const row_chart *chart = data;
     plot_key keys[MOST_SERIES + 1];
-    const double head = plot_head(cr, width, chart->title, keys, make_keys(chart, keys));
+    const double head = app_plot_head(cr, width, chart->title, keys, make_keys(chart, keys));
     plot_range range = { .log = chart->log };
     find_range(chart, &range);
-    return head + fmax(chart->row * (double)chart->rows, 60) + PLOT_FOOT + plot_note_height(&range);
+    return head + fmax(chart->row * (double)chart->rows, 60) + PLOT_FOOT +
+           app_plot_note_height(&range);
 }
 
 static void draw_error(cairo_t *cr, const plot_axis *axis, double value, double error, double y)
 {
     const double low = value - error, lowest = axis->lo; /* on a log axis the end may be below 0 */
-    const double x0 = plot_axis_at(axis, plot_shown(low, axis->log) ? low : lowest);
-    const double x1 = plot_axis_at(axis, fmin(value + error, 1e300));
+    const double x0 = app_plot_axis_at(axis, app_plot_shown(low, axis->log) ? low : lowest);
+    const double x1 = app_plot_axis_at(axis, fmin(value + error, 1e300));
     cairo_move_to(cr, x0, y);
     cairo_line_to(cr, x1, y);
     cairo_move_to(cr, x1, y - 3);
     cairo_line_to(cr, x1, y + 3);
-    if (plot_shown(low, axis->log)) {
+    if (app_plot_shown(low, axis->log)) {
         cairo_move_to(cr, x0, y - 3);
         cairo_line_to(cr, x0, y + 3);
     }
@@ -97,32 +99,32 @@ static void draw_values(cairo_t *cr, const row_chart *chart, const plot_axis *ax
     double ends[2] = { HUGE_VAL, -HUGE_VAL };
     for (size_t k = 0; k < chart->series_count && chart->joined; k++) {
         const double value = chart->series[k].values[row];
-        if (!plot_shown(value, chart->log))
+        if (!app_plot_shown(value, chart->log))
             continue;
-        ends[0] = fmin(ends[0], plot_axis_at(axis, value));
-        ends[1] = fmax(ends[1], plot_axis_at(axis, value));
+        ends[0] = fmin(ends[0], app_plot_axis_at(axis, value));
+        ends[1] = fmax(ends[1], app_plot_axis_at(axis, value));
     }
     if (ends[0] < ends[1]) {
         cairo_set_line_width(cr, 2);
-        plot_set(cr, plot_line, 0.7);
+        app_plot_set(cr, app_plot_line, 0.7);
         cairo_move_to(cr, ends[0], top + height / 2);
         cairo_line_to(cr, ends[1], top + height / 2);
         cairo_stroke(cr);
     }
     for (size_t k = 0; k < chart->series_count; k++) {
-        const hs_bars_series *s = &chart->series[k];
+        const app_bars_series *s = &chart->series[k];
         const double value = s->values[row];
-        if (!plot_shown(value, chart->log))
+        if (!app_plot_shown(value, chart->log))
             continue;
-        const double x = plot_axis_at(axis, value);
+        const double x = app_plot_axis_at(axis, value);
         const double y = chart->joined ? top + height / 2 : top + lane * ((double)k + 0.8);
         const double error = s->errors && s->errors[row] > 0 ? s->errors[row] : 0;
-        plot_set(cr, plot_palette(k), 1);
+        app_plot_set(cr, app_plot_palette(k), 1);
         if (chart->bars) {
-            const double zero = plot_axis_at(axis, 0), thick = fmin(0.86 * lane, 14);
+            const double zero = app_plot_axis_at(axis, 0), thick = fmin(0.86 * lane, 14);
             cairo_rectangle(cr, fmin(x, zero), y - thick / 2, fabs(x - zero), thick);
             cairo_fill(cr);
-            plot_set(cr, plot_ink, 0.8);
+            app_plot_set(cr, app_plot_ink, 0.8);
         }
         cairo_set_line_width(cr, chart->bars ? 1.1 : 1.5);
         if (error > 0)
@@ -138,13 +140,13 @@ static void draw_values(cairo_t *cr, const row_chart *chart, const plot_axis *ax
 static double names_width(cairo_t *cr, const row_chart *chart, double width)
 {
     double widest = 0;
-    plot_font_select(cr, PLOT_TICK);
+    app_plot_font_select(cr, PLOT_TICK);
     for (size_t i = 0; i < chart->rows; i++) {
         char name[24], fitted[PLOT_TEXT];
         const char *text;
         name_of(chart, i, name, &text);
-        plot_text_fit(cr, text, 0.36 * width, fitted);
-        widest = fmax(widest, plot_text_width(cr, fitted));
+        app_plot_text_fit(cr, text, 0.36 * width, fitted);
+        widest = fmax(widest, app_plot_text_width(cr, fitted));
     }
     return widest;
 }
@@ -160,11 +162,11 @@ static void draw_rows(cairo_t *cr, const row_chart *chart, const plot_axis *axis
         char name[24], fitted[PLOT_TEXT];
         const char *text;
         name_of(chart, i, name, &text);
-        plot_font_select(cr, PLOT_TICK);
-        plot_set(cr, plot_ink, 1);
-        plot_text_fit(cr, text, box->left - PLOT_MARGIN - 8, fitted);
+        app_plot_font_select(cr, PLOT_TICK);
+        app_plot_set(cr, app_plot_ink, 1);
+        app_plot_text_fit(cr, text, box->left - PLOT_MARGIN - 8, fitted);
         if (i % every == 0)
-            plot_text_show(cr, box->left - 9, top + height / 2 + 4.2, 1, fitted);
+            app_plot_text_show(cr, box->left - 9, top + height / 2 + 4.2, 1, fitted);
         draw_values(cr, chart, axis, i, top, height);
     }
 }
@@ -172,7 +174,7 @@ static void draw_rows(cairo_t *cr, const row_chart *chart, const plot_axis *axis
 static void draw_reference(cairo_t *cr, const plot_box *box, double x)
 {
     const double dashes[] = { 4, 3 };
-    plot_set(cr, plot_muted, 1);
+    app_plot_set(cr, app_plot_muted, 1);
     cairo_set_line_width(cr, 1.25);
     cairo_set_dash(cr, dashes, 2, 0);
     cairo_move_to(cr, floor(x) + 0.5, box->top);
@@ -188,8 +190,8 @@ static void draw(cairo_t *cr, const void *data, double width, double height)
     find_range(chart, &range);
     plot_key keys[MOST_SERIES + 1];
     plot_box box = { .right = width - PLOT_MARGIN - 10,
-                     .bottom = height - PLOT_FOOT - plot_note_height(&range) };
-    box.top = plot_head(cr, width, chart->title, keys, make_keys(chart, keys));
+                     .bottom = height - PLOT_FOOT - app_plot_note_height(&range) };
+    box.top = app_plot_head(cr, width, chart->title, keys, make_keys(chart, keys));
     box.left = PLOT_MARGIN + names_width(cr, chart, width) + 10;
     if (box.top >= box.bottom || box.left >= box.right)
         return;
@@ -197,24 +199,24 @@ static void draw(cairo_t *cr, const void *data, double width, double height)
     /* Bars stand on the axis. */
     const plot_pad pad = { !chart->log && range.lo <= 0 && -range.lo < 0.04 * range.hi ? 0 : 0.04,
                            !chart->log && range.hi == 0 ? 0 : 0.04 };
-    plot_axis_init(&axis, &range, NULL, pad, (box.right - box.left) / 75);
+    app_plot_axis_init(&axis, &range, NULL, pad, (box.right - box.left) / 75);
     axis.from = box.left;
     axis.to = box.right;
-    plot_frame_x(cr, &box, &axis, chart->value_label);
+    app_plot_frame_x(cr, &box, &axis, chart->value_label);
     cairo_set_line_width(cr, 1);
-    plot_set(cr, plot_line, 1);
+    app_plot_set(cr, app_plot_line, 1);
     const double base =
-        !chart->log && axis.lo < 0 ? fmin(plot_axis_at(&axis, 0), box.right) : box.left;
+        !chart->log && axis.lo < 0 ? fmin(app_plot_axis_at(&axis, 0), box.right) : box.left;
     cairo_move_to(cr, floor(base) + 0.5, box.top);
     cairo_line_to(cr, floor(base) + 0.5, box.bottom);
     cairo_stroke(cr);
     if (chart->reference > 0 && range.any)
-        draw_reference(cr, &box, plot_axis_at(&axis, chart->reference));
+        draw_reference(cr, &box, app_plot_axis_at(&axis, chart->reference));
     if (chart->rows > 0)
         draw_rows(cr, chart, &axis, &box);
     if (!range.any)
-        plot_no_data(cr, &box);
-    plot_note(cr, width, height, &range);
+        app_plot_no_data(cr, &box);
+    app_plot_note(cr, width, height, &range);
 }
 
 static int ascending(const void *a, const void *b)
@@ -225,19 +227,20 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static hs_status draw_sorted(const hs_ess_figure *f, const hs_figure_out *out, hs_message *message)
+static hs_status draw_sorted(const app_ess_figure *f, const app_figure_out *out,
+                             hs_message *message)
 {
     const size_t arrays = f->second ? 2 : 1;
     double *sorted = hs_alloc_zero(f->n, arrays * sizeof *sorted);
     if (!sorted)
-        return message_fail(message, HS_ENOMEM, "Out of memory for a figure of %zu coordinates",
-                            f->n);
+        return hs_message_fail(message, HS_ENOMEM, "Out of memory for a figure of %zu coordinates",
+                               f->n);
     for (size_t k = 0; k < arrays; k++) {
         memcpy(sorted + k * f->n, k ? f->second : f->first, f->n * sizeof *sorted);
         qsort(sorted + k * f->n, f->n, sizeof *sorted, ascending);
     }
-    const hs_series series[] = { { .label = "ESS of x", .y = sorted, .n = f->n },
-                                 { .label = "ESS of x\u00B2", .y = sorted + f->n, .n = f->n } };
+    const app_series series[] = { { .label = "ESS of x", .y = sorted, .n = f->n },
+                                  { .label = "ESS of x\u00B2", .y = sorted + f->n, .n = f->n } };
     const plot_lines lines = { .figure = { .title = f->title,
                                            .width = f->width,
                                            .height = f->height,
@@ -251,27 +254,28 @@ static hs_status draw_sorted(const hs_ess_figure *f, const hs_figure_out *out, h
                                .line_width = 1.8,
                                .first = 1,
                                .legend = 2 };
-    const hs_status status = plot_lines_render(&lines, out, message);
+    const hs_status status = app_plot_lines_render(&lines, out, message);
     hs_free(sorted);
     return status;
 }
 
-hs_status hs_figure_ess(const hs_ess_figure *figure, const hs_figure_out *out, hs_message *message)
+hs_status app_figure_ess(const app_ess_figure *figure, const app_figure_out *out,
+                         hs_message *message)
 {
-    plot_begin(out, message);
+    app_plot_begin(out, message);
     if (!figure)
-        return message_fail(message, HS_EINVAL, "hs_figure_ess: no figure");
+        return hs_message_fail(message, HS_EINVAL, "app_figure_ess: no figure");
     if (figure->n > 0 && !figure->first)
-        return message_fail(message, HS_EINVAL, "hs_figure_ess: %zu coordinates, but no ESS",
-                            figure->n);
+        return hs_message_fail(message, HS_EINVAL, "app_figure_ess: %zu coordinates, but no ESS",
+                               figure->n);
     if (figure->draws != 0 && !(figure->draws > 0 && figure->draws <= 1e300))
-        return message_fail(message, HS_EINVAL,
-                            "hs_figure_ess: %g draws; expected a positive number, or 0 for none",
-                            figure->draws);
+        return hs_message_fail(
+            message, HS_EINVAL,
+            "app_figure_ess: %g draws; expected a positive number, or 0 for none", figure->draws);
     if (figure->n > MOST_NAMED)
         return draw_sorted(figure, out, message);
-    const hs_bars_series series[] = { { "ESS of x", figure->first, NULL },
-                                      { "ESS of x\u00B2", figure->second, NULL } };
+    const app_bars_series series[] = { { "ESS of x", figure->first, NULL },
+                                       { "ESS of x\u00B2", figure->second, NULL } };
     const row_chart chart = { .title = figure->title,
                               .value_label = "effective sample size",
                               .names = figure->labels,
@@ -285,26 +289,28 @@ hs_status hs_figure_ess(const hs_ess_figure *figure, const hs_figure_out *out, h
                               .row = figure->n > 30 ? 15 : ROW };
     const plot_job job = { figure->title, figure->width,   figure->height,
                            &chart,        suitable_height, draw };
-    return plot_render(&job, out, message);
+    return app_plot_render(&job, out, message);
 }
 
-hs_status hs_figure_bars(const hs_bars_figure *figure, const hs_figure_out *out,
-                         hs_message *message)
+hs_status app_figure_bars(const app_bars_figure *figure, const app_figure_out *out,
+                          hs_message *message)
 {
-    plot_begin(out, message);
+    app_plot_begin(out, message);
     if (!figure)
-        return message_fail(message, HS_EINVAL, "hs_figure_bars: no figure");
+        return hs_message_fail(message, HS_EINVAL, "app_figure_bars: no figure");
     if (figure->rows_count > MOST_ROWS || figure->series_count > MOST_SERIES)
-        return message_fail(message, HS_EINVAL,
-                            "hs_figure_bars: %zu rows of %zu series; expected up to %d of up to %d",
-                            figure->rows_count, figure->series_count, MOST_ROWS, MOST_SERIES);
+        return hs_message_fail(
+            message, HS_EINVAL,
+            "app_figure_bars: %zu rows of %zu series; expected up to %d of up to %d",
+            figure->rows_count, figure->series_count, MOST_ROWS, MOST_SERIES);
     if (figure->series_count > 0 && !figure->series)
-        return message_fail(message, HS_EINVAL, "hs_figure_bars: %zu series, but no array of them",
-                            figure->series_count);
+        return hs_message_fail(message, HS_EINVAL,
+                               "app_figure_bars: %zu series, but no array of them",
+                               figure->series_count);
     for (size_t k = 0; k < figure->series_count; k++)
         if (figure->rows_count > 0 && !figure->series[k].values)
-            return message_fail(message, HS_EINVAL, "hs_figure_bars: series %zu has no values",
-                                k + 1);
+            return hs_message_fail(message, HS_EINVAL, "app_figure_bars: series %zu has no values",
+                                   k + 1);
     const row_chart chart = { .title = figure->title,
                               .value_label = figure->value_label,
                               .names = figure->rows,
@@ -316,5 +322,5 @@ hs_status hs_figure_bars(const hs_bars_figure *figure, const hs_figure_out *out,
                               .row = 13 * (double)figure->series_count + 10 };
     const plot_job job = { figure->title, figure->width,   figure->height,
                            &chart,        suitable_height, draw };
-    return plot_render(&job, out, message);
+    return app_plot_render(&job, out, message);
 }

@@ -1,14 +1,14 @@
 /* Colours of figures. */
 #include "plot_internal.h"
 
-const plot_colour plot_ink = { 0.13, 0.15, 0.19 };
-const plot_colour plot_muted = { 0.36, 0.39, 0.45 };
-const plot_colour plot_line = { 0.62, 0.65, 0.70 };
-const plot_colour plot_grid = { 0.915, 0.925, 0.94 };
-const plot_colour plot_red = { 0.90, 0.05, 0.12 };
-const plot_colour plot_white = { 1, 1, 1 };
+const plot_colour app_plot_ink = { 0.13, 0.15, 0.19 };
+const plot_colour app_plot_muted = { 0.36, 0.39, 0.45 };
+const plot_colour app_plot_line = { 0.62, 0.65, 0.70 };
+const plot_colour app_plot_grid = { 0.915, 0.925, 0.94 };
+const plot_colour app_plot_red = { 0.90, 0.05, 0.12 };
+const plot_colour app_plot_white = { 1, 1, 1 };
 
-plot_colour plot_palette(size_t i)
+plot_colour app_plot_palette(size_t i)
 {
     /* In an order in which neighbours differ most; the yellow, faint on white, comes last. */
     static const plot_colour colours[PLOT_PALETTE] = {
@@ -26,7 +26,7 @@ plot_colour plot_palette(size_t i)
 
 /* The polynomials of degree six that Zucker fitted to van der Walt and Smith's table; they stay
  * within 0.013 of it. */
-plot_colour plot_viridis(double t)
+plot_colour app_plot_viridis(double t)
 {
     static const double c[7][3] = {
         { 0.2777273272234177, 0.005407344544966578, 0.3340998053353061 },
@@ -48,7 +48,7 @@ plot_colour plot_viridis(double t)
     return (plot_colour){ rgb[0], rgb[1], rgb[2] };
 }
 
-void plot_set(cairo_t *cr, plot_colour colour, double alpha)
+void app_plot_set(cairo_t *cr, plot_colour colour, double alpha)
 {
     cairo_set_source_rgba(cr, colour.r, colour.g, colour.b, alpha);
 }

@@ -14,7 +14,7 @@
 static const char blank[] = "\1\1\1\1\1\1\1\1\1\1";
 enum { PREFIX = sizeof blank - 1 };
 
-void plot_bytes_add(plot_bytes *bytes, const char *data, size_t n)
+void app_plot_bytes_add(plot_bytes *bytes, const char *data, size_t n)
 {
     if (bytes->failed)
         return;
@@ -35,7 +35,7 @@ void plot_bytes_add(plot_bytes *bytes, const char *data, size_t n)
 
 static void add_text(plot_bytes *bytes, const char *text)
 {
-    plot_bytes_add(bytes, text, strlen(text));
+    app_plot_bytes_add(bytes, text, strlen(text));
 }
 
 static void add_escaped(plot_bytes *bytes, const char *text)
@@ -52,7 +52,7 @@ static void add_escaped(plot_bytes *bytes, const char *text)
             add_text(bytes, "&quot;");
             break;
         default:
-            plot_bytes_add(bytes, text, 1);
+            app_plot_bytes_add(bytes, text, 1);
         }
     }
 }
@@ -121,10 +121,10 @@ static void add_renamed(plot_bytes *to, id_list *list, const char *text, const c
             to->failed = true;
         char renamed[PREFIX + 24];
         snprintf(renamed, sizeof renamed, "%s%zu", blank, number);
-        plot_bytes_add(to, text, (size_t)(name - text));
+        app_plot_bytes_add(to, text, (size_t)(name - text));
         add_text(to, renamed);
     }
-    plot_bytes_add(to, text, (size_t)(end - text));
+    app_plot_bytes_add(to, text, (size_t)(end - text));
 }
 
 /* FNV-1a of 64 bits, folded to 32. */
@@ -144,8 +144,8 @@ static void fill_prefixes(plot_bytes *bytes)
         memcpy(at, prefix, PREFIX);
 }
 
-hs_status plot_svg_finish(const plot_bytes *cairo, double width, double height, const char *title,
-                          plot_bytes *finished)
+hs_status app_plot_svg_finish(const plot_bytes *cairo, double width, double height,
+                              const char *title, plot_bytes *finished)
 {
     const char *open = strstr(cairo->data, "<svg "), *body = open ? strchr(open, '>') : NULL;
     if (!body)
@@ -160,7 +160,7 @@ hs_status plot_svg_finish(const plot_bytes *cairo, double width, double height, 
     if (title && *title) {
         add_text(finished, " aria-label=\"");
         char clean[PLOT_TEXT];
-        plot_text_clean(title, clean);
+        app_plot_text_clean(title, clean);
         add_escaped(finished, clean);
         add_text(finished, "\"");
     }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-double plot_font_select(cairo_t *cr, plot_font font)
+double app_plot_font_select(cairo_t *cr, plot_font font)
 {
     static const double sizes[] = {
         [PLOT_TITLE] = 15, [PLOT_LABEL] = 13, [PLOT_TICK] = 12, [PLOT_SMALL] = 11
@@ -30,7 +30,7 @@ static size_t utf8_length(const unsigned char *text)
     return n;
 }
 
-size_t plot_text_clean(const char *text, char fitted[PLOT_TEXT])
+size_t app_plot_text_clean(const char *text, char fitted[PLOT_TEXT])
 {
     const unsigned char *from = (const unsigned char *)text;
     size_t used = 0;
@@ -73,7 +73,7 @@ static const char *in_font(cairo_t *cr, const char *text, char plain[PLOT_TEXT])
     return plain;
 }
 
-double plot_text_width(cairo_t *cr, const char *fitted)
+double app_plot_text_width(cairo_t *cr, const char *fitted)
 {
     char plain[PLOT_TEXT];
     cairo_text_extents_t extents;
@@ -81,10 +81,10 @@ double plot_text_width(cairo_t *cr, const char *fitted)
     return extents.x_advance;
 }
 
-void plot_text_fit(cairo_t *cr, const char *text, double width, char fitted[PLOT_TEXT])
+void app_plot_text_fit(cairo_t *cr, const char *text, double width, char fitted[PLOT_TEXT])
 {
-    size_t used = plot_text_clean(text ? text : "", fitted);
-    if (plot_text_width(cr, fitted) <= width)
+    size_t used = app_plot_text_clean(text ? text : "", fitted);
+    if (app_plot_text_width(cr, fitted) <= width)
         return;
     static const char ellipsis[] = "\u2026";
     if (used > PLOT_TEXT - sizeof ellipsis)
@@ -93,17 +93,17 @@ void plot_text_fit(cairo_t *cr, const char *text, double width, char fitted[PLOT
         if (((unsigned char)fitted[used] & 0xC0) == 0x80)
             continue; /* inside a character */
         memcpy(fitted + used, ellipsis, sizeof ellipsis);
-        if (plot_text_width(cr, fitted) <= width)
+        if (app_plot_text_width(cr, fitted) <= width)
             return;
     }
     fitted[0] = '\0';
 }
 
-void plot_text_show(cairo_t *cr, double x, double baseline, double align, const char *fitted)
+void app_plot_text_show(cairo_t *cr, double x, double baseline, double align, const char *fitted)
 {
     if (!*fitted)
         return;
-    cairo_move_to(cr, align > 0 ? x - align * plot_text_width(cr, fitted) : x, baseline);
+    cairo_move_to(cr, align > 0 ? x - align * app_plot_text_width(cr, fitted) : x, baseline);
     char plain[PLOT_TEXT];
     cairo_show_text(cr, in_font(cr, fitted, plain));
     cairo_new_path(cr);
@@ -115,27 +115,27 @@ enum { POWER_PERCENT = 72 };
 
 static double power_width(cairo_t *cr, const plot_number *number)
 {
-    return number->power[0] ? plot_text_width(cr, number->power) * POWER_PERCENT / 100 + 1 : 0;
+    return number->power[0] ? app_plot_text_width(cr, number->power) * POWER_PERCENT / 100 + 1 : 0;
 }
 
-double plot_number_width(cairo_t *cr, const plot_number *number)
+double app_plot_number_width(cairo_t *cr, const plot_number *number)
 {
-    return plot_text_width(cr, number->text) + power_width(cr, number);
+    return app_plot_text_width(cr, number->text) + power_width(cr, number);
 }
 
-void plot_number_show(cairo_t *cr, double x, double baseline, double align,
-                      const plot_number *number)
+void app_plot_number_show(cairo_t *cr, double x, double baseline, double align,
+                          const plot_number *number)
 {
-    x -= align * plot_number_width(cr, number);
-    plot_text_show(cr, x, baseline, 0, number->text);
+    x -= align * app_plot_number_width(cr, number);
+    app_plot_text_show(cr, x, baseline, 0, number->text);
     if (!number->power[0])
         return;
-    x += plot_text_width(cr, number->text) + 0.5;
+    x += app_plot_text_width(cr, number->text) + 0.5;
     cairo_font_extents_t font;
     cairo_font_extents(cr, &font);
     cairo_save(cr);
     cairo_translate(cr, x, baseline - 0.32 * font.ascent);
     cairo_scale(cr, POWER_PERCENT / 100.0, POWER_PERCENT / 100.0);
-    plot_text_show(cr, 0, 0, 0, number->power);
+    app_plot_text_show(cr, 0, 0, 0, number->power);
     cairo_restore(cr);
 }

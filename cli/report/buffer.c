@@ -1,4 +1,4 @@
-#include <hastings/cli/report_buffer.h>
+#include <hastings/cli/report/buffer.h>
 
 #include <errno.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <hastings/experiments/text_file.h>
 #include <hastings/tensor/memory.h>
 
-hs_status hs_say(hs_message *message, hs_status status, const char *format, ...)
+hs_status app_say(hs_message *message, hs_status status, const char *format, ...)
 {
     if (message) {
         va_list arguments;
@@ -22,7 +22,7 @@ hs_status hs_say(hs_message *message, hs_status status, const char *format, ...)
 /* ---- Growing ------------------------------------------------------------------------------ */
 
 /* Room for n more bytes and a zero. */
-static bool reserve(hs_buffer *b, size_t n)
+static bool reserve(app_buffer *b, size_t n)
 {
     if (b->failed)
         return false;
@@ -39,7 +39,7 @@ static bool reserve(hs_buffer *b, size_t n)
     return bytes != NULL;
 }
 
-static void put_bytes(hs_buffer *b, const char *bytes, size_t n)
+static void put_bytes(app_buffer *b, const char *bytes, size_t n)
 {
     if (!reserve(b, n))
         return;
@@ -48,12 +48,12 @@ static void put_bytes(hs_buffer *b, const char *bytes, size_t n)
     b->bytes[b->length] = '\0';
 }
 
-void hs_buffer_put(hs_buffer *b, const char *bytes)
+void app_buffer_put(app_buffer *b, const char *bytes)
 {
     put_bytes(b, bytes, strlen(bytes));
 }
 
-void hs_buffer_print(hs_buffer *b, const char *format, ...)
+void app_buffer_print(app_buffer *b, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -71,23 +71,23 @@ void hs_buffer_print(hs_buffer *b, const char *format, ...)
 
 /* ---- Escaping ----------------------------------------------------------------------------- */
 
-static void put_html(hs_buffer *b, char c)
+static void put_html(app_buffer *b, char c)
 {
     switch (c) {
     case '&':
-        hs_buffer_put(b, "&amp;");
+        app_buffer_put(b, "&amp;");
         break;
     case '<':
-        hs_buffer_put(b, "&lt;");
+        app_buffer_put(b, "&lt;");
         break;
     case '>':
-        hs_buffer_put(b, "&gt;");
+        app_buffer_put(b, "&gt;");
         break;
     case '"':
-        hs_buffer_put(b, "&quot;");
+        app_buffer_put(b, "&quot;");
         break;
     case '\'':
-        hs_buffer_put(b, "&#39;");
+        app_buffer_put(b, "&#39;");
         break;
     default:
         /* other control characters are no part of HTML */
@@ -96,7 +96,7 @@ static void put_html(hs_buffer *b, char c)
     }
 }
 
-static void put_markdown(hs_buffer *b, char c)
+static void put_markdown(app_buffer *b, char c)
 {
     if (c == '<' || c == '>' || c == '&') {
         put_html(b, c);
@@ -109,7 +109,7 @@ static void put_markdown(hs_buffer *b, char c)
     }
 }
 
-static void put_escaped(hs_buffer *b, void (*put)(hs_buffer *b, char c), const char *format,
+static void put_escaped(app_buffer *b, void (*put)(app_buffer *b, char c), const char *format,
                         va_list arguments)
 {
     for (const char *at = format; *at; at++) {
@@ -121,10 +121,10 @@ static void put_escaped(hs_buffer *b, void (*put)(hs_buffer *b, char c), const c
                 put(b, *s);
             at++;
         } else if (at[1] == 'd') {
-            hs_buffer_print(b, "%d", va_arg(arguments, int));
+            app_buffer_print(b, "%d", va_arg(arguments, int));
             at++;
         } else if (at[1] == 'z' && at[2] == 'u') {
-            hs_buffer_print(b, "%zu", va_arg(arguments, size_t));
+            app_buffer_print(b, "%zu", va_arg(arguments, size_t));
             at += 2;
         } else {
             put_bytes(b, "%", 1);
@@ -133,7 +133,7 @@ static void put_escaped(hs_buffer *b, void (*put)(hs_buffer *b, char c), const c
     }
 }
 
-void hs_buffer_html(hs_buffer *b, const char *format, ...)
+void app_buffer_html(app_buffer *b, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -141,7 +141,7 @@ void hs_buffer_html(hs_buffer *b, const char *format, ...)
     va_end(arguments);
 }
 
-void hs_buffer_markdown(hs_buffer *b, const char *format, ...)
+void app_buffer_markdown(app_buffer *b, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -149,10 +149,10 @@ void hs_buffer_markdown(hs_buffer *b, const char *format, ...)
     va_end(arguments);
 }
 
-void hs_buffer_csv(hs_buffer *b, const char *field)
+void app_buffer_csv(app_buffer *b, const char *field)
 {
     if (!field[strcspn(field, "\",\r\n")]) {
-        hs_buffer_put(b, field);
+        app_buffer_put(b, field);
         return;
     }
     put_bytes(b, "\"", 1);
@@ -164,7 +164,7 @@ void hs_buffer_csv(hs_buffer *b, const char *field)
     put_bytes(b, "\"", 1);
 }
 
-size_t hs_buffer_width(const char *utf8)
+size_t app_buffer_width(const char *utf8)
 {
     size_t width = 0;
     for (; *utf8; utf8++)
@@ -174,27 +174,27 @@ size_t hs_buffer_width(const char *utf8)
 
 /* ---- Files -------------------------------------------------------------------------------- */
 
-hs_status hs_buffer_save(const hs_buffer *b, const char *path, hs_message *message)
+hs_status app_buffer_save(const app_buffer *b, const char *path, hs_message *message)
 {
     if (b->failed)
-        return hs_say(message, HS_ENOMEM, "%.300s: out of memory", path);
-    return hs_text_save(path, b->bytes ? b->bytes : "", b->length, message);
+        return app_say(message, HS_ENOMEM, "%.300s: out of memory", path);
+    return app_text_save(path, b->bytes ? b->bytes : "", b->length, message);
 }
 
-hs_status hs_buffer_write(const hs_buffer *b, FILE *stream, hs_message *message)
+hs_status app_buffer_write(const app_buffer *b, FILE *stream, hs_message *message)
 {
-    hs_say(message, HS_OK, "%s", "");
+    app_say(message, HS_OK, "%s", "");
     if (b->failed)
-        return hs_say(message, HS_ENOMEM, "out of memory for a text of %zu bytes", b->length);
+        return app_say(message, HS_ENOMEM, "out of memory for a text of %zu bytes", b->length);
     if ((b->length && fwrite(b->bytes, 1, b->length, stream) != b->length) || fflush(stream) != 0)
-        return hs_say(message, HS_EIO, "cannot write: %s", strerror(errno));
+        return app_say(message, HS_EIO, "cannot write: %s", strerror(errno));
     return HS_OK;
 }
 
-void hs_buffer_free(hs_buffer *b)
+void app_buffer_free(app_buffer *b)
 {
     if (b)
         hs_free(b->bytes);
     if (b)
-        *b = (hs_buffer){ 0 };
+        *b = (app_buffer){ 0 };
 }

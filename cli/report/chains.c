@@ -1,10 +1,10 @@
 /* What chains look like: the trace and the autocorrelation of the coordinate that mixes worst, and how
  * all coordinates do. Of the first replication, and of a bounded number of jobs. */
-#include "report_page_internal.h"
+#include "page_internal.h"
 
 #include <string.h>
 
-#include <hastings/mcmc/chains_file.h>
+#include <hastings/mcmc/io/chains_file.h>
 
 enum {
     MOST_JOBS = 16,
@@ -40,26 +40,27 @@ static size_t worst_coordinate(const json_t *job, size_t dim)
 
 static void put_trace(page *p, const json_t *job, const hs_chains *c, size_t k, const char *name)
 {
-    const char *title = page_text(p, "%s, %s", text_of(job, "row"), text_of(job, "case"));
-    const hs_traces_figure figure = { .title = page_text(p, "Trace of %s", name),
-                                      .width = 500,
-                                      .height = 260,
-                                      .y_label = name,
-                                      .x = c->x + k,
-                                      .chains = c->chains,
-                                      .draws = c->draws,
-                                      .chain_stride = c->draws * c->dim,
-                                      .draw_stride = c->dim };
+    const char *title =
+        app_page_text(p, "%s, %s", app_text_of(job, "row"), app_text_of(job, "case"));
+    const app_traces_figure figure = { .title = app_page_text(p, "Trace of %s", name),
+                                       .width = 500,
+                                       .height = 260,
+                                       .y_label = name,
+                                       .x = c->x + k,
+                                       .chains = c->chains,
+                                       .draws = c->draws,
+                                       .chain_stride = c->draws * c->dim,
+                                       .draw_stride = c->dim };
     picture pic;
     hs_message message = { "" };
-    picture_begin(&pic, p, text_of(job, "id"), "trace");
-    const hs_status status = hs_figure_traces(&figure, &pic.out, &message);
-    picture_end(&pic, p, status, &message,
-                page_text(p, "Traces of %s in %zu chains, %s.", name, c->chains, title),
-                c->dim > 1
-                    ? page_text(p, "%s, which mixes worst of %zu coordinates, in %zu chains.", name,
-                                c->dim, c->chains)
-                    : page_text(p, "%s in %zu chains.", name, c->chains));
+    app_picture_begin(&pic, p, app_text_of(job, "id"), "trace");
+    const hs_status status = app_figure_traces(&figure, &pic.out, &message);
+    app_picture_end(
+        &pic, p, status, &message,
+        app_page_text(p, "Traces of %s in %zu chains, %s.", name, c->chains, title),
+        c->dim > 1 ? app_page_text(p, "%s, which mixes worst of %zu coordinates, in %zu chains.",
+                                   name, c->dim, c->chains)
+                   : app_page_text(p, "%s in %zu chains.", name, c->chains));
 }
 
 /* Autocorrelation of x^power about the mean of all chains: chains that are stuck in different places
@@ -94,28 +95,30 @@ static void put_autocorrelation(page *p, const json_t *job, const hs_chains *c, 
     double first[LAGS], second[LAGS];
     pooled_autocorrelation(c, k, 1, first);
     pooled_autocorrelation(c, k, 2, second);
-    const hs_series series[] = {
+    const app_series series[] = {
         { .label = name, .y = first, .n = LAGS },
-        { .label = page_text(p, "%s²", name), .y = second, .n = LAGS },
+        { .label = app_page_text(p, "%s²", name), .y = second, .n = LAGS },
     };
-    const hs_autocorrelation_figure figure = { .title = page_text(p, "Autocorrelation of %s", name),
-                                               .width = 500,
-                                               .height = 260,
-                                               .series = series,
-                                               .series_count = 2,
-                                               .draws = c->draws * c->chains };
+    const app_autocorrelation_figure figure = { .title =
+                                                    app_page_text(p, "Autocorrelation of %s", name),
+                                                .width = 500,
+                                                .height = 260,
+                                                .series = series,
+                                                .series_count = 2,
+                                                .draws = c->draws * c->chains };
     picture pic;
     hs_message message = { "" };
-    picture_begin(&pic, p, text_of(job, "id"), "autocorrelation");
-    const hs_status status = hs_figure_autocorrelation(&figure, &pic.out, &message);
-    picture_end(
+    app_picture_begin(&pic, p, app_text_of(job, "id"), "autocorrelation");
+    const hs_status status = app_figure_autocorrelation(&figure, &pic.out, &message);
+    app_picture_end(
         &pic, p, status, &message,
-        page_text(p,
-                  "Autocorrelations of %s and its square to lag %d: at lag 1 they are "
-                  "%.2f and %.2f, at lag %d %.2f and %.2f.",
-                  name, LAGS - 1, first[1], second[1], LAGS - 1, first[LAGS - 1], second[LAGS - 1]),
-        page_text(p, "Autocorrelation of %s and of its square, about the mean of all chains.",
-                  name));
+        app_page_text(p,
+                      "Autocorrelations of %s and its square to lag %d: at lag 1 they are "
+                      "%.2f and %.2f, at lag %d %.2f and %.2f.",
+                      name, LAGS - 1, first[1], second[1], LAGS - 1, first[LAGS - 1],
+                      second[LAGS - 1]),
+        app_page_text(p, "Autocorrelation of %s and of its square, about the mean of all chains.",
+                      name));
 }
 
 static void put_ess(page *p, const json_t *job, double draws)
@@ -130,21 +133,21 @@ static void put_ess(page *p, const json_t *job, double draws)
         first[i] = number_of(json_array_get(coordinates, i), "ess_raw");
         second[i] = number_of(json_array_get(coordinates, i), "ess_x2");
     }
-    const hs_ess_figure figure = { .title = "Effective sample size of each coordinate",
-                                   .width = 500,
-                                   .first = first,
-                                   .second = second,
-                                   .n = n,
-                                   .draws = draws,
-                                   .log = page_wants_log(first, 2 * n) };
+    const app_ess_figure figure = { .title = "Effective sample size of each coordinate",
+                                    .width = 500,
+                                    .first = first,
+                                    .second = second,
+                                    .n = n,
+                                    .draws = draws,
+                                    .log = app_page_wants_log(first, 2 * n) };
     picture pic;
     hs_message message = { "" };
-    picture_begin(&pic, p, text_of(job, "id"), "ess");
-    const hs_status status = hs_figure_ess(&figure, &pic.out, &message);
-    picture_end(
+    app_picture_begin(&pic, p, app_text_of(job, "id"), "ess");
+    const hs_status status = app_figure_ess(&figure, &pic.out, &message);
+    app_picture_end(
         &pic, p, status, &message,
-        page_text(p, "Effective sample sizes of x and of x squared for %zu coordinates.", n),
-        page_text(p, "ESS of %zu coordinates.", n));
+        app_page_text(p, "Effective sample sizes of x and of x squared for %zu coordinates.", n),
+        app_page_text(p, "ESS of %zu coordinates.", n));
 }
 
 /* ---- Coordinates as a table -------------------------------------------------------------------- */
@@ -158,34 +161,34 @@ static void put_coordinates(page *p, const json_t *job, const hs_chain_names *na
     };
     enum { KEYS = sizeof keys / sizeof *keys };
     const json_t *coordinates = json_object_get(job, "coordinates");
-    hs_buffer *b = &p->html;
-    hs_buffer_html(
+    app_buffer *b = &p->html;
+    app_buffer_html(
         b,
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Coordinates of "
         "%s, %s\">\n<table class=\"number\"><thead><tr><th scope=\"col\">coordinate</th>",
-        text_of(job, "row"), text_of(job, "case"));
+        app_text_of(job, "row"), app_text_of(job, "case"));
     for (size_t j = 0; j < KEYS; j++)
-        hs_buffer_html(b, "<th scope=\"col\">%s</th>", keys[j][1]);
-    hs_buffer_put(b, "</tr></thead>\n<tbody>\n");
+        app_buffer_html(b, "<th scope=\"col\">%s</th>", keys[j][1]);
+    app_buffer_put(b, "</tr></thead>\n<tbody>\n");
     size_t i;
     json_t *coordinate;
     json_array_foreach(coordinates, i, coordinate)
     {
-        const char *name = i < names->count ? names->name[i] : page_text(p, "x[%zu]", i);
-        hs_buffer_html(b, "<tr><th scope=\"row\">%s</th>", name);
+        const char *name = i < names->count ? names->name[i] : app_page_text(p, "x[%zu]", i);
+        app_buffer_html(b, "<tr><th scope=\"row\">%s</th>", name);
         for (size_t j = 0; j < KEYS; j++) {
             const double x = number_of(coordinate, keys[j][0]);
-            char text[HS_FIGURE_TEXT];
+            char text[APP_FIGURE_TEXT];
             if (strncmp(keys[j][0], "ess", 3) == 0 && x >= 1)
-                hs_buffer_print(b, "<td>%.0f</td>", x);
+                app_buffer_print(b, "<td>%.0f</td>", x);
             else if (strcmp(keys[j][0], "rhat") == 0 && isfinite(x))
-                hs_buffer_print(b, "<td>%.3f</td>", x);
+                app_buffer_print(b, "<td>%.3f</td>", x);
             else
-                hs_buffer_html(b, "<td>%s</td>", hs_figure_text(x, (double)NAN, text));
+                app_buffer_html(b, "<td>%s</td>", app_figure_text(x, (double)NAN, text));
         }
-        hs_buffer_put(b, "</tr>\n");
+        app_buffer_put(b, "</tr>\n");
     }
-    hs_buffer_put(b, "</tbody></table>\n</div>\n");
+    app_buffer_put(b, "</tbody></table>\n</div>\n");
 }
 
 /* ---- Jobs -------------------------------------------------------------------------------------- */
@@ -194,29 +197,29 @@ static void put_job(page *p, const json_t *job, bool open)
 {
     const size_t coordinates = json_array_size(json_object_get(job, "coordinates"));
     const double rhat = number_of(json_object_get(job, "figures"), "rhat");
-    hs_buffer *b = &p->html;
+    app_buffer *b = &p->html;
     char path[4096];
-    snprintf(path, sizeof path, "%.3000s/%.1000s", p->folder, text_of(job, "chains"));
+    snprintf(path, sizeof path, "%.3000s/%.1000s", p->folder, app_text_of(job, "chains"));
     const char *paths[] = { path };
     hs_chains *chains;
     hs_chain_names names = { 0 };
     hs_message message = { "" };
-    hs_buffer_html(b, "<details%s>\n<summary>%s, %s", open ? " open" : "", text_of(job, "row"),
-                   text_of(job, "case"));
+    app_buffer_html(b, "<details%s>\n<summary>%s, %s", open ? " open" : "", app_text_of(job, "row"),
+                    app_text_of(job, "case"));
     if (isfinite(rhat))
-        hs_buffer_html(b, " <span class=\"soft\">R-hat %s</span>", page_text(p, "%.3f", rhat));
-    hs_buffer_put(b, "</summary>\n");
+        app_buffer_html(b, " <span class=\"soft\">R-hat %s</span>", app_page_text(p, "%.3f", rhat));
+    app_buffer_put(b, "</summary>\n");
     double draws = 0;
     const bool read = hs_chains_read(&chains, &names, paths, 1, &message) == HS_OK;
     if (!read) {
-        hs_buffer_html(b, "<p class=\"missing\">The chains cannot be shown: %s</p>\n",
-                       message.text);
+        app_buffer_html(b, "<p class=\"missing\">The chains cannot be shown: %s</p>\n",
+                        message.text);
         names = (hs_chain_names){ 0 };
     }
-    hs_buffer_put(b, "<div class=\"grid\">\n");
+    app_buffer_put(b, "<div class=\"grid\">\n");
     if (read) {
         const size_t k = worst_coordinate(job, chains->dim);
-        const char *name = k < names.count ? names.name[k] : page_text(p, "x[%zu]", k);
+        const char *name = k < names.count ? names.name[k] : app_page_text(p, "x[%zu]", k);
         put_trace(p, job, chains, k, name);
         put_autocorrelation(p, job, chains, k, name);
         draws = (double)chains->chains * (double)chains->draws;
@@ -224,11 +227,11 @@ static void put_job(page *p, const json_t *job, bool open)
     }
     if (coordinates > 4)
         put_ess(p, job, draws);
-    hs_buffer_put(b, "</div>\n");
+    app_buffer_put(b, "</div>\n");
     if (coordinates && coordinates <= MOST_LISTED)
         put_coordinates(p, job, &names);
     hs_chain_names_free(&names);
-    hs_buffer_put(b, "</details>\n");
+    app_buffer_put(b, "</details>\n");
 }
 
 static bool is_warned(const json_t *job)
@@ -237,20 +240,20 @@ static bool is_warned(const json_t *job)
     json_t *warning;
     json_array_foreach(json_object_get(job, "warnings"), i, warning)
     {
-        if (strcmp(text_of(warning, "name"), "nonergodic") == 0)
+        if (strcmp(app_text_of(warning, "name"), "nonergodic") == 0)
             return true;
     }
     return false;
 }
 
-void page_chains(page *p)
+void app_page_chains(page *p)
 {
     const json_t *jobs = json_object_get(p->result, "jobs");
     size_t chosen[MOST_JOBS], count = 0, all = 0, i;
     json_t *job;
     json_array_foreach(jobs, i, job)
     {
-        if (!is_shown(job) || !text_of(job, "chains")[0])
+        if (!is_shown(job) || !app_text_of(job, "chains")[0])
             continue;
         all++;
         if (count < MOST_WARNED && is_warned(job))
@@ -263,15 +266,15 @@ void page_chains(page *p)
         bool there = false;
         for (size_t k = 0; k < count; k++)
             there |= chosen[k] == i;
-        if (count < MOST_JOBS && !there && is_shown(job) && text_of(job, "chains")[0])
+        if (count < MOST_JOBS && !there && is_shown(job) && app_text_of(job, "chains")[0])
             chosen[count++] = i;
     }
-    page_section(p, "chains", "Chains");
+    app_page_section(p, "chains", "Chains");
     if (count < all)
-        hs_buffer_html(&p->html,
-                       "<p class=\"soft\">%zu of %zu samplers, those that look non-ergodic "
-                       "before others.</p>\n",
-                       count, all);
+        app_buffer_html(&p->html,
+                        "<p class=\"soft\">%zu of %zu samplers, those that look non-ergodic "
+                        "before others.</p>\n",
+                        count, all);
     bool first = true;
     json_array_foreach(jobs, i, job)
     {
@@ -281,5 +284,5 @@ void page_chains(page *p)
                 first = false;
             }
     }
-    page_section_end(p);
+    app_page_section_end(p);
 }

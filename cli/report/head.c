@@ -1,5 +1,5 @@
 /* The top of a page: what this is, whether it is whole, how it compares, and what to be wary of. */
-#include "report_page_internal.h"
+#include "page_internal.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static job_count count_jobs(const json_t *result)
     json_t *job;
     json_array_foreach(json_object_get(result, "jobs"), i, job)
     {
-        const char *state = text_of(job, "state");
+        const char *state = app_text_of(job, "state");
         n.jobs++;
         n.done += strcmp(state, "done") == 0;
         n.failed += strcmp(state, "failed") == 0;
@@ -29,43 +29,43 @@ static job_count count_jobs(const json_t *result)
 
 static void put_job_name(page *p, const json_t *job)
 {
-    hs_buffer_html(&p->html, "<b>%s, %s</b>", text_of(job, "row"), text_of(job, "case"));
+    app_buffer_html(&p->html, "<b>%s, %s</b>", app_text_of(job, "row"), app_text_of(job, "case"));
     if (number_of(job, "replication") > 1)
-        hs_buffer_print(&p->html, ", replication %.0f", number_of(job, "replication"));
+        app_buffer_print(&p->html, ", replication %.0f", number_of(job, "replication"));
 }
 
 static void put_partial(page *p)
 {
     const job_count n = count_jobs(p->result);
-    if (strcmp(text_of(p->result, "state"), "complete") == 0 && !n.failed)
+    if (strcmp(app_text_of(p->result, "state"), "complete") == 0 && !n.failed)
         return;
-    hs_buffer_html(
+    app_buffer_html(
         &p->html,
         "<div class=\"notice bad\" role=\"status\" id=\"partial\">\n<h2><span "
         "aria-hidden=\"true\">◐</span>This run is partial</h2>\n<p>%zu of %zu jobs are done",
         n.done, n.jobs);
     if (n.stopped)
-        hs_buffer_html(&p->html, ", %zu %s stopped early", n.stopped,
-                       n.stopped == 1 ? "was" : "were");
+        app_buffer_html(&p->html, ", %zu %s stopped early", n.stopped,
+                        n.stopped == 1 ? "was" : "were");
     if (n.failed)
-        hs_buffer_html(&p->html, ", %zu failed", n.failed);
+        app_buffer_html(&p->html, ", %zu failed", n.failed);
     if (n.pending)
-        hs_buffer_html(&p->html, ", %zu %s not begun", n.pending, n.pending == 1 ? "was" : "were");
-    hs_buffer_put(&p->html, ". Figures are of what there is. With <code>--resume</code> the run "
-                            "goes on where it stopped.</p>\n");
+        app_buffer_html(&p->html, ", %zu %s not begun", n.pending, n.pending == 1 ? "was" : "were");
+    app_buffer_put(&p->html, ". Figures are of what there is. With <code>--resume</code> the run "
+                             "goes on where it stopped.</p>\n");
     size_t i, listed = 0;
     json_t *job;
     json_array_foreach(json_object_get(p->result, "jobs"), i, job)
     {
-        if (strcmp(text_of(job, "state"), "failed") != 0)
+        if (strcmp(app_text_of(job, "state"), "failed") != 0)
             continue;
-        hs_buffer_put(&p->html, listed++ == 0 ? "<ul>\n<li>" : "<li>");
+        app_buffer_put(&p->html, listed++ == 0 ? "<ul>\n<li>" : "<li>");
         put_job_name(p, job);
-        hs_buffer_html(&p->html, " failed: %s</li>\n", text_of(job, "error"));
+        app_buffer_html(&p->html, " failed: %s</li>\n", app_text_of(job, "error"));
         if (listed == 20)
             break;
     }
-    hs_buffer_put(&p->html, listed ? "</ul>\n</div>\n" : "</div>\n");
+    app_buffer_put(&p->html, listed ? "</ul>\n</div>\n" : "</div>\n");
 }
 
 /* ---- What was run --------------------------------------------------------------------------- */
@@ -85,37 +85,37 @@ static bool has_training(const json_t *result)
 static void put_sentence(page *p)
 {
     const json_t *experiment = json_object_get(p->result, "experiment");
-    json_t *settings = result_settings(p->result);
+    json_t *settings = app_result_settings(p->result);
     const size_t cases = json_array_size(json_object_get(experiment, "cases"));
     const size_t rows = json_array_size(json_object_get(experiment, "rows"));
     const double replications = number_of(settings, "replications");
     char time[PAGE_TIME];
-    hs_buffer *b = &p->html;
-    hs_buffer_html(b, "<p class=\"lead\">%zu %s and %zu %s", cases, cases == 1 ? "case" : "cases",
-                   rows, rows == 1 ? "row" : "rows");
+    app_buffer *b = &p->html;
+    app_buffer_html(b, "<p class=\"lead\">%zu %s and %zu %s", cases, cases == 1 ? "case" : "cases",
+                    rows, rows == 1 ? "row" : "rows");
     if (replications > 1)
-        hs_buffer_print(b, ", %.0f replications of each", replications);
+        app_buffer_print(b, ", %.0f replications of each", replications);
     if (has_training(p->result) && number_of(settings, "steps") > 0) {
-        hs_buffer_print(b, "; proposals were trained for %.0f gradient steps",
-                        number_of(settings, "steps"));
+        app_buffer_print(b, "; proposals were trained for %.0f gradient steps",
+                         number_of(settings, "steps"));
         if (number_of(settings, "starts") > 0 && number_of(settings, "proposals") > 0)
-            hs_buffer_print(
+            app_buffer_print(
                 b, " with %.0f proposals from %s%.0f point%s", number_of(settings, "proposals"),
                 number_of(settings, "starts") > 1 ? "each of " : "", number_of(settings, "starts"),
                 number_of(settings, "starts") > 1 ? "s" : "");
         if (number_of(settings, "restarts") > 1)
-            hs_buffer_print(b, ", the best of %.0f tries,", number_of(settings, "restarts"));
+            app_buffer_print(b, ", the best of %.0f tries,", number_of(settings, "restarts"));
     }
     if (number_of(settings, "evaluations") > 0)
-        hs_buffer_print(b, " and judged by %.0f proposals from independent points",
-                        number_of(settings, "evaluations"));
+        app_buffer_print(b, " and judged by %.0f proposals from independent points",
+                         number_of(settings, "evaluations"));
     else if (number_of(settings, "chains") > 0 && number_of(settings, "draws") > 0)
-        hs_buffer_print(b, " and judged by %.0f chains of %.0f draws",
-                        number_of(settings, "chains"), number_of(settings, "draws"));
-    hs_buffer_put(b, ".");
-    if (page_time(number_of(p->result, "seconds"), time)[0])
-        hs_buffer_print(b, " It took %s on %.0f threads.", time, number_of(p->result, "threads"));
-    hs_buffer_put(b, "</p>\n");
+        app_buffer_print(b, " and judged by %.0f chains of %.0f draws",
+                         number_of(settings, "chains"), number_of(settings, "draws"));
+    app_buffer_put(b, ".");
+    if (app_page_time(number_of(p->result, "seconds"), time)[0])
+        app_buffer_print(b, " It took %s on %.0f threads.", time, number_of(p->result, "threads"));
+    app_buffer_put(b, "</p>\n");
     json_decref(settings);
 }
 
@@ -125,55 +125,56 @@ static void put_verdicts(page *p)
 {
     static const char *const meanings[] = { "", "within 2 sigma", "within 3 sigma",
                                             "beyond 3 sigma" };
-    const hs_verdict_count count = hs_verdicts(p->result);
-    hs_buffer *b = &p->html;
+    const app_verdict_count count = app_verdicts(p->result);
+    app_buffer *b = &p->html;
     if (!count.judged)
         return;
-    hs_buffer_put(b, "<div class=\"verdict\" id=\"verdict\">\n<strong>");
-    hs_verdicts_sentence(b, &count);
-    hs_buffer_put(b, "</strong>\n<div class=\"bar\" aria-hidden=\"true\">");
-    for (hs_verdict v = HS_VERDICT_AGREES; v <= HS_VERDICT_DIFFERS; v++)
+    app_buffer_put(b, "<div class=\"verdict\" id=\"verdict\">\n<strong>");
+    app_verdicts_sentence(b, &count);
+    app_buffer_put(b, "</strong>\n<div class=\"bar\" aria-hidden=\"true\">");
+    for (app_verdict v = APP_VERDICT_AGREES; v <= APP_VERDICT_DIFFERS; v++)
         if (count.of[v])
-            hs_buffer_html(b, "<span class=\"%s\" style=\"flex:%zu\"></span>", hs_verdict_name(v),
-                           count.of[v]);
-    hs_buffer_put(b, "</div>\n<ul class=\"legend\">\n");
-    for (hs_verdict v = HS_VERDICT_AGREES; v <= HS_VERDICT_DIFFERS; v++)
-        hs_buffer_html(b, "<li><b class=\"%s\">%s %zu</b>%s, %s</li>\n", hs_verdict_name(v),
-                       hs_verdict_mark(v), count.of[v],
-                       v == HS_VERDICT_AGREES  ? "agree"
-                       : v == HS_VERDICT_CLOSE ? "close"
-                                               : "differ",
-                       meanings[v]);
-    hs_buffer_put(b, "</ul>\n</div>\n");
+            app_buffer_html(b, "<span class=\"%s\" style=\"flex:%zu\"></span>", app_verdict_name(v),
+                            count.of[v]);
+    app_buffer_put(b, "</div>\n<ul class=\"legend\">\n");
+    for (app_verdict v = APP_VERDICT_AGREES; v <= APP_VERDICT_DIFFERS; v++)
+        app_buffer_html(b, "<li><b class=\"%s\">%s %zu</b>%s, %s</li>\n", app_verdict_name(v),
+                        app_verdict_mark(v), count.of[v],
+                        v == APP_VERDICT_AGREES  ? "agree"
+                        : v == APP_VERDICT_CLOSE ? "close"
+                                                 : "differ",
+                        meanings[v]);
+    app_buffer_put(b, "</ul>\n</div>\n");
 }
 
 static void put_contents(page *p)
 {
-    hs_buffer_put(&p->html, "<nav aria-label=\"Sections\">\n");
+    app_buffer_put(&p->html, "<nav aria-label=\"Sections\">\n");
     for (size_t i = 0; i < p->sections; i++)
-        hs_buffer_html(&p->html, "<a href=\"#%s\">%s</a>\n", p->section[i].id, p->section[i].title);
-    hs_buffer_put(&p->html, "</nav>\n");
+        app_buffer_html(&p->html, "<a href=\"#%s\">%s</a>\n", p->section[i].id,
+                        p->section[i].title);
+    app_buffer_put(&p->html, "</nav>\n");
 }
 
-void page_head(page *p)
+void app_page_head(page *p)
 {
     const json_t *experiment = json_object_get(p->result, "experiment");
-    const char *title = text_of(experiment, "title"), *name = text_of(experiment, "name");
-    hs_buffer *b = &p->html;
-    hs_buffer_html(b, "<header>\n<p class=\"kicker\">hastings run %s", name);
-    if (text_of(experiment, "paper")[0])
-        hs_buffer_html(b, " · %s", text_of(experiment, "paper"));
-    hs_buffer_html(b, "</p>\n<h1>%s</h1>\n", title[0] ? title : name);
+    const char *title = app_text_of(experiment, "title"), *name = app_text_of(experiment, "name");
+    app_buffer *b = &p->html;
+    app_buffer_html(b, "<header>\n<p class=\"kicker\">hastings run %s", name);
+    if (app_text_of(experiment, "paper")[0])
+        app_buffer_html(b, " · %s", app_text_of(experiment, "paper"));
+    app_buffer_html(b, "</p>\n<h1>%s</h1>\n", title[0] ? title : name);
     put_partial(p);
-    if (text_of(experiment, "about")[0])
-        hs_buffer_html(b, "<p>%s</p>\n", text_of(experiment, "about"));
+    if (app_text_of(experiment, "about")[0])
+        app_buffer_html(b, "<p>%s</p>\n", app_text_of(experiment, "about"));
     put_sentence(p);
     if (is_true(p->result, "quick"))
-        hs_buffer_put(b, "<p class=\"soft\">This is the quick version, which is rougher than the "
-                         "paper's settings: some figures may differ for that alone.</p>\n");
+        app_buffer_put(b, "<p class=\"soft\">This is the quick version, which is rougher than the "
+                          "paper's settings: some figures may differ for that alone.</p>\n");
     put_verdicts(p);
     put_contents(p);
-    hs_buffer_put(b, "</header>\n");
+    app_buffer_put(b, "</header>\n");
 }
 
 /* ---- Warnings -------------------------------------------------------------------------------- */
@@ -186,7 +187,7 @@ static const json_t *find_warning(const json_t *job, const char *name)
     json_t *warning;
     json_array_foreach(json_object_get(job, "warnings"), i, warning)
     {
-        if (strcmp(text_of(warning, "name"), name) == 0)
+        if (strcmp(app_text_of(warning, "name"), name) == 0)
             return warning;
     }
     return NULL;
@@ -194,8 +195,8 @@ static const json_t *find_warning(const json_t *job, const char *name)
 
 static bool same_cell(const json_t *a, const json_t *b)
 {
-    return strcmp(text_of(a, "case"), text_of(b, "case")) == 0 &&
-           strcmp(text_of(a, "row"), text_of(b, "row")) == 0;
+    return strcmp(app_text_of(a, "case"), app_text_of(b, "case")) == 0 &&
+           strcmp(app_text_of(a, "row"), app_text_of(b, "row")) == 0;
 }
 
 /* The warnings of one name, one line for each case and row, with the sentence of the first. The first
@@ -225,14 +226,15 @@ static size_t put_warnings_named(page *p, const char *name, size_t open)
         if (open == 0)
             continue;
         if (lines == open + 1)
-            hs_buffer_put(&p->html, "</ul>\n<details>\n<summary>More</summary>\n<ul>\n");
-        hs_buffer_html(&p->html, "<li><b>%s, %s</b>", text_of(job, "row"), text_of(job, "case"));
+            app_buffer_put(&p->html, "</ul>\n<details>\n<summary>More</summary>\n<ul>\n");
+        app_buffer_html(&p->html, "<li><b>%s, %s</b>", app_text_of(job, "row"),
+                        app_text_of(job, "case"));
         if (of > 1)
-            hs_buffer_html(&p->html, " (%zu of %zu replications)", with, of);
-        hs_buffer_html(&p->html, ": %s</li>\n", text_of(warning, "text"));
+            app_buffer_html(&p->html, " (%zu of %zu replications)", with, of);
+        app_buffer_html(&p->html, ": %s</li>\n", app_text_of(warning, "text"));
     }
     if (open && lines > open)
-        hs_buffer_put(&p->html, "</ul>\n</details>\n<ul>\n");
+        app_buffer_put(&p->html, "</ul>\n</details>\n<ul>\n");
     return lines;
 }
 
@@ -247,7 +249,7 @@ static void put_other_warnings(page *p)
     {
         json_array_foreach(json_object_get(job, "warnings"), j, warning)
         {
-            const char *name = text_of(warning, "name");
+            const char *name = app_text_of(warning, "name");
             size_t k = 0;
             while (k < count && strcmp(names[k], name) != 0)
                 k++;
@@ -259,26 +261,27 @@ static void put_other_warnings(page *p)
         lines += put_warnings_named(p, names[i], 0);
     if (!lines)
         return;
-    hs_buffer_html(&p->html,
-                   "<details id=\"other-warnings\">\n<summary>%zu other %s of the "
-                   "diagnostics</summary>\n<ul>\n",
-                   lines, lines == 1 ? "warning" : "warnings");
+    app_buffer_html(&p->html,
+                    "<details id=\"other-warnings\">\n<summary>%zu other %s of the "
+                    "diagnostics</summary>\n<ul>\n",
+                    lines, lines == 1 ? "warning" : "warnings");
     for (i = 0; i < count; i++)
         put_warnings_named(p, names[i], SIZE_MAX - 1);
-    hs_buffer_put(&p->html, "</ul>\n</details>\n");
+    app_buffer_put(&p->html, "</ul>\n</details>\n");
 }
 
-void page_warnings(page *p)
+void app_page_warnings(page *p)
 {
     const size_t lines = put_warnings_named(p, "nonergodic", 0);
     if (lines) {
-        hs_buffer_html(&p->html,
-                       "<aside class=\"notice bad\" id=\"nonergodic\" aria-label=\"Warning\">\n"
-                       "<h2><span aria-hidden=\"true\">⚠</span>%zu %s non-ergodic</h2>\n"
-                       "<p>Acceptance and jumps of these are no sign of good sampling.</p>\n<ul>\n",
-                       lines, lines == 1 ? "sampler looks" : "samplers look");
+        app_buffer_html(
+            &p->html,
+            "<aside class=\"notice bad\" id=\"nonergodic\" aria-label=\"Warning\">\n"
+            "<h2><span aria-hidden=\"true\">⚠</span>%zu %s non-ergodic</h2>\n"
+            "<p>Acceptance and jumps of these are no sign of good sampling.</p>\n<ul>\n",
+            lines, lines == 1 ? "sampler looks" : "samplers look");
         put_warnings_named(p, "nonergodic", MOST_OPEN);
-        hs_buffer_put(&p->html, "</ul>\n</aside>\n");
+        app_buffer_put(&p->html, "</ul>\n</aside>\n");
     }
     put_other_warnings(p);
 }

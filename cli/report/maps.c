@@ -1,6 +1,6 @@
 /* Maps of two dimensions: the density of a proposal from several points, and the weights of a mixture
  * over the plane. Of the first replication. */
-#include "report_page_internal.h"
+#include "page_internal.h"
 
 #include <string.h>
 
@@ -17,7 +17,7 @@ static bool read_pair(const json_t *list, double pair[2])
     return json_is_number(a) && json_is_number(b);
 }
 
-static bool read_normal(const json_t *component, hs_map_normal *normal)
+static bool read_normal(const json_t *component, app_map_normal *normal)
 {
     const json_t *covariance = json_object_get(component, "covariance");
     return read_pair(json_object_get(component, "mean"), normal->mean) &&
@@ -27,30 +27,30 @@ static bool read_normal(const json_t *component, hs_map_normal *normal)
 
 /* What a panel shows beside its values: the point that the proposal starts from, or the component that
  * the weight belongs to. */
-static void mark_panel(page *p, const json_t *map, hs_map_panel *panel, size_t i)
+static void mark_panel(page *p, const json_t *map, app_map_panel *panel, size_t i)
 {
     double *start = hs_arena_alloc(&p->memory, 2 * sizeof *start);
-    hs_map_normal *normal = hs_arena_alloc(&p->memory, sizeof *normal);
+    app_map_normal *normal = hs_arena_alloc(&p->memory, sizeof *normal);
     if (!start || !normal)
         return;
     if (read_pair(json_array_get(json_object_get(map, "starts"), i), start)) {
         panel->start = start;
-        panel->title = page_text(p, "from (%.2g, %.2g)", start[0], start[1]);
+        panel->title = app_page_text(p, "from (%.2g, %.2g)", start[0], start[1]);
     }
     if (read_normal(json_array_get(json_object_get(map, "components"), i), normal)) {
         panel->normals = normal;
         panel->normals_count = 1;
-        panel->title = page_text(p, "component %zu", i + 1);
+        panel->title = app_page_text(p, "component %zu", i + 1);
     }
 }
 
 static hs_status draw_map(page *p, const json_t *map, const char *title, bool weights,
-                          const hs_figure_out *out, size_t *panels, hs_message *message)
+                          const app_figure_out *out, size_t *panels, hs_message *message)
 {
     char path[4096];
     hs_chains *values; /* three axes of numbers: [panel][y][x] */
-    hs_map_panel panel[MOST_PANELS] = { { 0 } };
-    snprintf(path, sizeof path, "%.3000s/%.1000s", p->folder, text_of(map, "file"));
+    app_map_panel panel[MOST_PANELS] = { { 0 } };
+    snprintf(path, sizeof path, "%.3000s/%.1000s", p->folder, app_text_of(map, "file"));
     hs_status status = hs_chains_load(&values, path, HS_CHAIN_FIRST, message);
     if (status != HS_OK)
         return status == HS_EIO ? HS_EINVAL : status; /* not there is not a failure of the report */
@@ -60,22 +60,22 @@ static hs_status draw_map(page *p, const json_t *map, const char *title, bool we
         mark_panel(p, map, &panel[i], i);
     }
     /* Two figures fit beside each other if each has few panels. */
-    hs_maps_figure figure = { .title = title,
-                              .width = *panels <= NARROW_PANELS ? 500 : 1000,
-                              .panels = panel,
-                              .panels_count = *panels,
-                              .columns = weights                   ? 2
-                                         : *panels <= MOST_COLUMNS ? *panels
-                                                                   : 0,
-                              .nx = values->dim,
-                              .ny = values->draws };
+    app_maps_figure figure = { .title = title,
+                               .width = *panels <= NARROW_PANELS ? 500 : 1000,
+                               .panels = panel,
+                               .panels_count = *panels,
+                               .columns = weights                   ? 2
+                                          : *panels <= MOST_COLUMNS ? *panels
+                                                                    : 0,
+                               .nx = values->dim,
+                               .ny = values->draws };
     if (weights)
         figure.range[1] = 1;
     if (!read_pair(json_object_get(map, "x"), figure.x) ||
         !read_pair(json_object_get(map, "y"), figure.y))
-        status = hs_say(message, HS_EINVAL, "%.300s: result.json does not say its region", path);
+        status = app_say(message, HS_EINVAL, "%.300s: result.json does not say its region", path);
     else
-        status = hs_figure_maps(&figure, out, message);
+        status = app_figure_maps(&figure, out, message);
     hs_chains_free(values);
     return status;
 }
@@ -84,26 +84,28 @@ static hs_status draw_map(page *p, const json_t *map, const char *title, bool we
 static bool put_map(page *p, const json_t *job, const char *key)
 {
     const json_t *map = json_object_get(job, key);
-    if (!is_shown(job) || !text_of(map, "file")[0])
+    if (!is_shown(job) || !app_text_of(map, "file")[0])
         return false;
     const bool weights = strcmp(key, "weights") == 0;
-    const char *title = page_text(p, "%s, %s", text_of(job, "row"), text_of(job, "case"));
+    const char *title =
+        app_page_text(p, "%s, %s", app_text_of(job, "row"), app_text_of(job, "case"));
     picture pic;
     hs_message message = { "" };
     size_t panels = 0;
-    picture_begin(&pic, p, text_of(job, "id"), key);
+    app_picture_begin(&pic, p, app_text_of(job, "id"), key);
     const hs_status status = draw_map(p, map, title, weights, &pic.out, &panels, &message);
     pic.wide = panels > NARROW_PANELS;
-    picture_end(&pic, p, status, &message,
-                weights ? page_text(p,
-                                    "%zu maps of the weights of a mixture over the plane, %s; red "
-                                    "ellipses are the components.",
-                                    panels, title)
-                        : page_text(p,
-                                    "%zu maps of the density of the proposal from a point, which "
-                                    "is a red dot, %s.",
-                                    panels, title),
-                "");
+    app_picture_end(
+        &pic, p, status, &message,
+        weights ? app_page_text(p,
+                                "%zu maps of the weights of a mixture over the plane, %s; red "
+                                "ellipses are the components.",
+                                panels, title)
+                : app_page_text(p,
+                                "%zu maps of the density of the proposal from a point, which "
+                                "is a red dot, %s.",
+                                panels, title),
+        "");
     return true;
 }
 
@@ -115,23 +117,23 @@ static size_t put_kind(page *p, const char *key, const char *sentence, size_t mo
     const char *before = NULL;
     json_array_foreach(json_object_get(p->result, "jobs"), i, job)
     {
-        const char *name = text_of(job, "case");
-        if (!is_shown(job) || !text_of(json_object_get(job, key), "file")[0])
+        const char *name = app_text_of(job, "case");
+        if (!is_shown(job) || !app_text_of(json_object_get(job, key), "file")[0])
             continue;
         if (count == 0)
-            hs_buffer_html(&p->html, "<p>%s</p>\n", sentence);
+            app_buffer_html(&p->html, "<p>%s</p>\n", sentence);
         if (count < most && (!before || strcmp(before, name) != 0)) {
-            hs_buffer_put(&p->html, before ? "</div>\n" : "");
-            hs_buffer_html(&p->html, "<h3>%s</h3>\n<div class=\"grid\">\n", name);
+            app_buffer_put(&p->html, before ? "</div>\n" : "");
+            app_buffer_html(&p->html, "<h3>%s</h3>\n<div class=\"grid\">\n", name);
             before = name;
         }
         if (count++ < most)
             put_map(p, job, key);
     }
-    hs_buffer_put(&p->html, before ? "</div>\n" : "");
+    app_buffer_put(&p->html, before ? "</div>\n" : "");
     if (count > most)
-        hs_buffer_html(&p->html, "<p class=\"soft\">These are the first %zu of %zu.</p>\n", most,
-                       count);
+        app_buffer_html(&p->html, "<p class=\"soft\">These are the first %zu of %zu.</p>\n", most,
+                        count);
     return count;
 }
 
@@ -148,11 +150,11 @@ static bool has_map(const page *p)
     return false;
 }
 
-void page_maps(page *p)
+void app_page_maps(page *p)
 {
     if (!has_map(p))
         return;
-    page_section(p, "maps", "Proposals");
+    app_page_section(p, "maps", "Proposals");
     const size_t count =
         put_kind(p, "density",
                  "Where the trained proposal goes from the point that is marked in red: the "
@@ -161,5 +163,5 @@ void page_maps(page *p)
     put_kind(p, "weights",
              "The weight that each component of the mixture, drawn in red, has at each place.",
              count < MOST_MAPS ? MOST_MAPS - count : 0);
-    page_section_end(p);
+    app_page_section_end(p);
 }

@@ -1,5 +1,5 @@
 /* What the sections of a page share. */
-#include "report_page_internal.h"
+#include "page_internal.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -7,22 +7,22 @@
 /* Pictures beyond this are links to their files, so that a page opens at once and can be mailed. */
 enum { MOST_PICTURE_BYTES = 4 << 20 };
 
-void page_section(page *p, const char *id, const char *title)
+void app_page_section(page *p, const char *id, const char *title)
 {
     if (p->sections < PAGE_SECTIONS) {
         p->section[p->sections].id = id;
         p->section[p->sections++].title = title;
     }
-    hs_buffer_html(&p->html, "<section id=\"%s\">\n<h2>%s</h2>\n", id, title);
+    app_buffer_html(&p->html, "<section id=\"%s\">\n<h2>%s</h2>\n", id, title);
 }
 
-void page_section_end(page *p)
+void app_page_section_end(page *p)
 {
-    hs_buffer_put(&p->html, "</section>\n");
+    app_buffer_put(&p->html, "</section>\n");
     hs_arena_free(&p->memory);
 }
 
-const char *page_text(page *p, const char *format, ...)
+const char *app_page_text(page *p, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -37,7 +37,7 @@ const char *page_text(page *p, const char *format, ...)
     return text;
 }
 
-double *page_numbers(page *p, const json_t *array, size_t *count)
+double *app_page_numbers(page *p, const json_t *array, size_t *count)
 {
     *count = 0;
     const size_t n = json_array_size(array);
@@ -51,7 +51,7 @@ double *page_numbers(page *p, const json_t *array, size_t *count)
     return numbers;
 }
 
-bool page_wants_log(const double *numbers, size_t n)
+bool app_page_wants_log(const double *numbers, size_t n)
 {
     double least = (double)INFINITY, most = 0;
     for (size_t i = 0; i < n; i++) {
@@ -63,7 +63,7 @@ bool page_wants_log(const double *numbers, size_t n)
     return most > 30 * least;
 }
 
-const char *page_time(double seconds, char text[PAGE_TIME])
+const char *app_page_time(double seconds, char text[PAGE_TIME])
 {
     text[0] = '\0';
     if (!(seconds >= 0 && seconds < 1e9))
@@ -80,14 +80,14 @@ const char *page_time(double seconds, char text[PAGE_TIME])
     return text;
 }
 
-const json_t *page_job(const page *p, const char *case_name, const char *row)
+const json_t *app_page_job(const page *p, const char *case_name, const char *row)
 {
     size_t i;
     json_t *job;
     json_array_foreach(json_object_get(p->result, "jobs"), i, job)
     {
-        if (is_shown(job) && strcmp(text_of(job, "case"), case_name) == 0 &&
-            strcmp(text_of(job, "row"), row) == 0)
+        if (is_shown(job) && strcmp(app_text_of(job, "case"), case_name) == 0 &&
+            strcmp(app_text_of(job, "row"), row) == 0)
             return job;
     }
     return NULL;
@@ -105,18 +105,18 @@ static void safe_name(char *safe, size_t size, const char *name, const char *kin
             *c = '-';
 }
 
-void picture_begin(picture *pic, const page *p, const char *name, const char *kind)
+void app_picture_begin(picture *pic, const page *p, const char *name, const char *kind)
 {
     *pic = (picture){ .svg = NULL };
     safe_name(pic->name, sizeof pic->name, name, kind);
     snprintf(pic->svg_path, sizeof pic->svg_path, "%.3800s/figures/%s.svg", p->folder, pic->name);
     snprintf(pic->png_path, sizeof pic->png_path, "%.3800s/figures/%s.png", p->folder, pic->name);
     pic->out =
-        (hs_figure_out){ .svg_path = pic->svg_path, .png_path = pic->png_path, .svg = &pic->svg };
+        (app_figure_out){ .svg_path = pic->svg_path, .png_path = pic->png_path, .svg = &pic->svg };
 }
 
-void picture_end(picture *pic, page *p, hs_status status, const hs_message *message,
-                 const char *alt, const char *caption)
+void app_picture_end(picture *pic, page *p, hs_status status, const hs_message *message,
+                     const char *alt, const char *caption)
 {
     const size_t length = pic->svg ? strlen(pic->svg) : 0;
     if (status == HS_EIO && p->status == HS_OK) {
@@ -124,22 +124,22 @@ void picture_end(picture *pic, page *p, hs_status status, const hs_message *mess
         p->message = *message;
     }
     if (status != HS_OK || !pic->svg) {
-        hs_buffer_html(&p->html,
-                       "<p class=\"missing\">%s: this picture could not be drawn: %s</p>\n",
-                       caption, message->text);
+        app_buffer_html(&p->html,
+                        "<p class=\"missing\">%s: this picture could not be drawn: %s</p>\n",
+                        caption, message->text);
     } else if (p->pictures + length > MOST_PICTURE_BYTES) {
-        hs_buffer_html(
+        app_buffer_html(
             &p->html,
             "<p class=\"missing\">%s: see <a href=\"figures/%s.svg\">figures/%s.svg</a></p>\n",
             caption, pic->name, pic->name);
     } else {
         p->pictures += length;
-        hs_buffer_put(&p->html, pic->wide ? "<figure class=\"wide\">\n" : "<figure>\n");
-        hs_buffer_html(&p->html,
-                       "<div class=\"picture\" role=\"img\" aria-label=\"%s\" tabindex=\"0\">\n",
-                       alt);
-        hs_buffer_put(&p->html, pic->svg);
-        hs_buffer_html(
+        app_buffer_put(&p->html, pic->wide ? "<figure class=\"wide\">\n" : "<figure>\n");
+        app_buffer_html(&p->html,
+                        "<div class=\"picture\" role=\"img\" aria-label=\"%s\" tabindex=\"0\">\n",
+                        alt);
+        app_buffer_put(&p->html, pic->svg);
+        app_buffer_html(
             &p->html,
             "</div>\n<figcaption><span>%s</span> <a class=\"file\" href=\"figures/%s.png\" "
             "title=\"the picture as a file\">PNG</a></figcaption>\n</figure>\n",

@@ -1,12 +1,12 @@
 /* Looking into results, which may lack anything: a text that is not there is "", a number NaN. */
-#ifndef HASTINGS_CLI_REPORT_INTERNAL_H
-#define HASTINGS_CLI_REPORT_INTERNAL_H
+#ifndef HASTINGS_CLI_REPORT_REPORT_INTERNAL_H
+#define HASTINGS_CLI_REPORT_REPORT_INTERNAL_H
 
 #include <math.h>
 
 #include <jansson.h>
 
-static inline const char *text_of(const json_t *object, const char *key)
+static inline const char *app_text_of(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
     return text ? text : "";
@@ -25,9 +25,9 @@ static inline bool is_true(const json_t *object, const char *key)
 
 /* The settings that jobs had unless their case or row has others: the experiment's, the quick version's,
  * and the command line's over these. A new object, NULL without memory. */
-json_t *result_settings(const json_t *result);
+json_t *app_result_settings(const json_t *result);
 
 /* The next note on the experiment as a whole, not on a row or case, from *at on; NULL after the last. */
-const char *general_note(const json_t *result, size_t *at);
+const char *app_general_note(const json_t *result, size_t *at);
 
 #endif

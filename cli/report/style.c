@@ -1,8 +1,8 @@
 /* How a page looks: one column that is easy to read, light or dark as the reader's system is, on paper
  * too. Colours of verdicts have a contrast of at least 4.5 to what they stand on. */
-#include "report_page_internal.h"
+#include "page_internal.h"
 
-const char *const page_style[] = {
+const char *const app_page_style[] = {
     ":root{color-scheme:light "
     "dark;--page:#fbfaf8;--card:#fff;--ink:#1f2328;--soft:#57606a;--line:#e2dfd9;--accent:#0b5cad;-"
     "-agrees:#156b2e;--close:#845400;--differs:#b3261e;--agrees-tint:#eaf5ec;--close-tint:#fdf3dc;-"

@@ -1,4 +1,4 @@
-#include <hastings/cli/table.h>
+#include <hastings/cli/report/table.h>
 
 #include <string.h>
 
@@ -48,13 +48,14 @@ static bool gather_names(name_list *list, hs_arena *memory, const json_t *listed
     json_t *item;
     json_array_foreach(listed, i, item)
     {
-        const char *name = json_is_string(item) ? json_string_value(item) : text_of(item, "name");
+        const char *name =
+            json_is_string(item) ? json_string_value(item) : app_text_of(item, "name");
         if (!add_name(list, memory, name))
             return false;
     }
     json_array_foreach(cells, i, item)
     {
-        if (!add_name(list, memory, text_of(item, key)))
+        if (!add_name(list, memory, app_text_of(item, key)))
             return false;
     }
     return true;
@@ -94,16 +95,16 @@ static bool fill_grid(cell_grid *g, hs_arena *memory, const json_t *result, bool
     json_t *cell;
     json_array_foreach(cells, i, cell)
     {
-        if (find_name(&g->groups, text_of(cell, group), &at[0]) &&
-            find_name(&g->lines, text_of(cell, line), &at[1]) &&
-            find_name(&g->columns, text_of(cell, "column"), &at[2]))
+        if (find_name(&g->groups, app_text_of(cell, group), &at[0]) &&
+            find_name(&g->lines, app_text_of(cell, line), &at[1]) &&
+            find_name(&g->columns, app_text_of(cell, "column"), &at[2]))
             g->cell[(at[0] * g->lines.count + at[1]) * g->columns.count + at[2]] = cell;
     }
     return true;
 }
 
 /* Only lines and columns with a cell. */
-static bool make_table(hs_table *table, hs_arena *memory, const cell_grid *g, size_t group)
+static bool make_table(app_table *table, hs_arena *memory, const cell_grid *g, size_t group)
 {
     name_list lines = { 0 }, columns = { 0 };
     for (size_t i = 0; i < g->lines.count; i++)
@@ -114,11 +115,11 @@ static bool make_table(hs_table *table, hs_arena *memory, const cell_grid *g, si
         for (size_t i = 0; i < g->lines.count; i++)
             if (grid_cell(g, group, i, j) && !add_name(&columns, memory, g->columns.name[j]))
                 return false;
-    *table = (hs_table){ .name = g->groups.name[group],
-                         .lines = lines.count,
-                         .columns = columns.count,
-                         .line = lines.name,
-                         .column = columns.name };
+    *table = (app_table){ .name = g->groups.name[group],
+                          .lines = lines.count,
+                          .columns = columns.count,
+                          .line = lines.name,
+                          .column = columns.name };
     table->cell = hs_arena_alloc(memory, (lines.count * columns.count + 1) * sizeof(json_t *));
     table->paper = hs_arena_alloc(memory, columns.count + 1);
     if (!table->cell || !table->paper)
@@ -131,17 +132,17 @@ static bool make_table(hs_table *table, hs_arena *memory, const cell_grid *g, si
             (void)find_name(&g->columns, columns.name[j], &column);
             const json_t *cell = grid_cell(g, group, line, column);
             table->cell[i * columns.count + j] = cell;
-            table->paper[j] |= hs_cell_paper(cell)[0] != '\0';
-            table->judged |= hs_verdict_of(text_of(cell, "verdict")) != HS_VERDICT_NONE;
+            table->paper[j] |= app_cell_paper(cell)[0] != '\0';
+            table->judged |= app_verdict_of(app_text_of(cell, "verdict")) != APP_VERDICT_NONE;
         }
     }
     return true;
 }
 
-bool hs_tables_make(hs_tables *tables, const json_t *result)
+bool app_tables_make(app_tables *tables, const json_t *result)
 {
     const json_t *experiment = json_object_get(result, "experiment");
-    *tables = (hs_tables){ .by_case = strcmp(text_of(experiment, "layout"), "rows") != 0 };
+    *tables = (app_tables){ .by_case = strcmp(app_text_of(experiment, "layout"), "rows") != 0 };
     cell_grid grid = { 0 };
     bool made = fill_grid(&grid, &tables->memory, result, tables->by_case);
     if (made) {
@@ -154,34 +155,34 @@ bool hs_tables_make(hs_tables *tables, const json_t *result)
         tables->count += made && tables->table[tables->count].lines > 0;
     }
     if (!made)
-        hs_tables_free(tables);
+        app_tables_free(tables);
     return made;
 }
 
-void hs_tables_free(hs_tables *tables)
+void app_tables_free(app_tables *tables)
 {
     hs_arena_free(&tables->memory);
-    *tables = (hs_tables){ 0 };
+    *tables = (app_tables){ 0 };
 }
 
 /* ---- What cells and columns say -------------------------------------------------------------- */
 
-const char *hs_cell_ours(const json_t *cell, char text[HS_FIGURE_TEXT])
+const char *app_cell_ours(const json_t *cell, char text[APP_FIGURE_TEXT])
 {
-    const char *own = text_of(cell, "text");
-    if (!cell || (own[0] && strlen(own) < HS_FIGURE_TEXT)) {
-        snprintf(text, HS_FIGURE_TEXT, "%s", own);
+    const char *own = app_text_of(cell, "text");
+    if (!cell || (own[0] && strlen(own) < APP_FIGURE_TEXT)) {
+        snprintf(text, APP_FIGURE_TEXT, "%s", own);
         return text;
     }
-    return hs_figure_text(number_of(cell, "mean"), number_of(cell, "sd"), text);
+    return app_figure_text(number_of(cell, "mean"), number_of(cell, "sd"), text);
 }
 
-const char *hs_cell_paper(const json_t *cell)
+const char *app_cell_paper(const json_t *cell)
 {
-    return text_of(cell, "paper");
+    return app_text_of(cell, "paper");
 }
 
-const char *hs_column_title(const char *column)
+const char *app_column_title(const char *column)
 {
     static const char *const titles[][2] = {
         { "acceptance", "acceptance" },
@@ -199,42 +200,43 @@ const char *hs_column_title(const char *column)
     return column;
 }
 
-const char *hs_verdict_mark(hs_verdict verdict)
+const char *app_verdict_mark(app_verdict verdict)
 {
     static const char *const marks[] = { "", "✓", "≈", "✗" };
-    return marks[verdict <= HS_VERDICT_DIFFERS ? verdict : HS_VERDICT_NONE];
+    return marks[verdict <= APP_VERDICT_DIFFERS ? verdict : APP_VERDICT_NONE];
 }
 
-hs_verdict_count hs_verdicts(const json_t *result)
+app_verdict_count app_verdicts(const json_t *result)
 {
-    hs_verdict_count count = { { 0 }, 0 };
+    app_verdict_count count = { { 0 }, 0 };
     size_t i;
     json_t *cell;
     json_array_foreach(json_object_get(result, "cells"), i, cell)
     {
-        const hs_verdict verdict = hs_verdict_of(text_of(cell, "verdict"));
+        const app_verdict verdict = app_verdict_of(app_text_of(cell, "verdict"));
         count.of[verdict]++;
-        count.judged += verdict != HS_VERDICT_NONE;
+        count.judged += verdict != APP_VERDICT_NONE;
     }
     return count;
 }
 
-void hs_verdicts_sentence(hs_buffer *b, const hs_verdict_count *count)
+void app_verdicts_sentence(app_buffer *b, const app_verdict_count *count)
 {
-    const size_t agree = count->of[HS_VERDICT_AGREES], close = count->of[HS_VERDICT_CLOSE];
-    const size_t differ = count->of[HS_VERDICT_DIFFERS];
+    const size_t agree = count->of[APP_VERDICT_AGREES], close = count->of[APP_VERDICT_CLOSE];
+    const size_t differ = count->of[APP_VERDICT_DIFFERS];
     if (count->judged == 0) {
-        hs_buffer_put(b, "No figure of this run is compared with the paper.");
+        app_buffer_put(b, "No figure of this run is compared with the paper.");
         return;
     }
     if (agree == count->judged && agree > 1)
-        hs_buffer_print(b, "All %zu figures agree with the paper", agree);
+        app_buffer_print(b, "All %zu figures agree with the paper", agree);
     else
-        hs_buffer_print(b, "%zu of %zu figures agree%s with the paper", agree, count->judged,
-                        agree == 1 ? "s" : "");
+        app_buffer_print(b, "%zu of %zu figures agree%s with the paper", agree, count->judged,
+                         agree == 1 ? "s" : "");
     if (close)
-        hs_buffer_print(b, ", %zu %s close", close, close == 1 ? "is" : "are");
+        app_buffer_print(b, ", %zu %s close", close, close == 1 ? "is" : "are");
     if (differ)
-        hs_buffer_print(b, "%s %zu differ%s", close ? " and" : ",", differ, differ == 1 ? "s" : "");
-    hs_buffer_put(b, ".");
+        app_buffer_print(b, "%s %zu differ%s", close ? " and" : ",", differ,
+                         differ == 1 ? "s" : "");
+    app_buffer_put(b, ".");
 }

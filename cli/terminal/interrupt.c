@@ -1,7 +1,7 @@
 #include <signal.h>
 #include <stddef.h>
 
-#include <hastings/cli/interrupt.h>
+#include <hastings/cli/terminal/interrupt.h>
 
 static volatile sig_atomic_t interrupted;
 
@@ -14,7 +14,7 @@ static void note(int number)
     signal(SIGTERM, SIG_DFL);
 }
 
-void hs_interrupt_catch(void)
+void app_interrupt_catch(void)
 {
     interrupted = 0;
     struct sigaction action = { .sa_handler = note, .sa_flags = SA_RESTART };
@@ -28,7 +28,7 @@ void hs_interrupt_catch(void)
     }
 }
 
-void hs_interrupt_release(void)
+void app_interrupt_release(void)
 {
     static const int signals[] = { SIGINT, SIGTERM };
     for (size_t i = 0; i < 2; i++) {
@@ -38,7 +38,7 @@ void hs_interrupt_release(void)
     }
 }
 
-bool hs_interrupted(void)
+bool app_interrupted(void)
 {
     return interrupted != 0;
 }

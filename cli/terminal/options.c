@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <hastings/cli/options.h>
+#include <hastings/cli/terminal/options.h>
 #include <hastings/experiments/spec.h>
 
-bool hs_complain(hs_message *message, const char *format, ...)
+bool app_complain(hs_message *message, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -17,20 +17,20 @@ bool hs_complain(hs_message *message, const char *format, ...)
     return false;
 }
 
-const char *hs_hint(const char *wrong, const char *(*list)(size_t i, void *context), void *context,
-                    const char *before, const char *after, char text[HS_HINT_TEXT])
+const char *app_hint(const char *wrong, const char *(*list)(size_t i, void *context), void *context,
+                     const char *before, const char *after, char text[APP_HINT_TEXT])
 {
-    const char *near = hs_nearest(wrong, list, context);
+    const char *near = app_nearest(wrong, list, context);
     text[0] = '\0';
     if (near)
-        snprintf(text, HS_HINT_TEXT, "; did you mean %s%s%s?", before, near, after);
+        snprintf(text, APP_HINT_TEXT, "; did you mean %s%s%s?", before, near, after);
     return text;
 }
 
-const hs_option *hs_option_at(const hs_option *const tables[HS_OPTION_TABLES], size_t i)
+const app_option *app_option_at(const app_option *const tables[APP_OPTION_TABLES], size_t i)
 {
-    for (size_t t = 0; t < HS_OPTION_TABLES; t++)
-        for (const hs_option *o = tables[t]; o && o->name; o++)
+    for (size_t t = 0; t < APP_OPTION_TABLES; t++)
+        for (const app_option *o = tables[t]; o && o->name; o++)
             if (i-- == 0)
                 return o;
     return NULL;
@@ -71,42 +71,42 @@ static bool is_choice(const char *choices, const char *text)
 
 /* What was expected instead of the value, in room; NULL if it is good. Counts and seeds stay below 2^53, so
  * that JSON and people can read them. */
-static const char *fault(const hs_option *o, const char *value, char room[HS_HINT_TEXT])
+static const char *fault(const app_option *o, const char *value, char room[APP_HINT_TEXT])
 {
     static const uint64_t largest = (uint64_t)1 << 53;
     uint64_t whole = 0;
     double number = 0;
     switch (o->type) {
-    case HS_OPTION_COUNT:
-    case HS_OPTION_WHOLE: {
-        const uint64_t least = o->type == HS_OPTION_COUNT;
+    case APP_OPTION_COUNT:
+    case APP_OPTION_WHOLE: {
+        const uint64_t least = o->type == APP_OPTION_COUNT;
         if (strspn(value, "0123456789") == strlen(value) && *value &&
             (!read_whole(value, &whole) || whole > largest))
-            snprintf(room, HS_HINT_TEXT, "a whole number of at most 2^53");
+            snprintf(room, APP_HINT_TEXT, "a whole number of at most 2^53");
         else if (!read_whole(value, &whole) || whole < least)
-            snprintf(room, HS_HINT_TEXT, "a whole number of at least %d", (int)least);
+            snprintf(room, APP_HINT_TEXT, "a whole number of at least %d", (int)least);
         else
             return NULL;
         return room;
     }
-    case HS_OPTION_NUMBER:
+    case APP_OPTION_NUMBER:
         return read_positive(value, &number) ? NULL : "a positive number";
-    case HS_OPTION_CHOICE: {
+    case APP_OPTION_CHOICE: {
         if (is_choice(o->argument, value))
             return NULL;
         size_t used = 0;
-        for (const char *c = o->argument; *c && used + 8 < HS_HINT_TEXT; c++)
+        for (const char *c = o->argument; *c && used + 8 < APP_HINT_TEXT; c++)
             used += (size_t)(*c == '|' ? snprintf(room + used, 8, " or ")
                                        : snprintf(room + used, 8, "%c", *c));
         return room;
     }
-    case HS_OPTION_FLAG:
-    case HS_OPTION_TEXT:
-    case HS_OPTION_FILE:
-    case HS_OPTION_FOLDER:
-    case HS_OPTION_TARGET:
-    case HS_OPTION_PROPOSAL:
-    case HS_OPTION_OBJECTIVE:
+    case APP_OPTION_FLAG:
+    case APP_OPTION_TEXT:
+    case APP_OPTION_FILE:
+    case APP_OPTION_FOLDER:
+    case APP_OPTION_TARGET:
+    case APP_OPTION_PROPOSAL:
+    case APP_OPTION_OBJECTIVE:
         break;
     }
     return *value ? NULL : "something";
@@ -116,18 +116,18 @@ static const char *fault(const hs_option *o, const char *value, char room[HS_HIN
 
 static const char *option_name(size_t i, void *tables)
 {
-    const hs_option *o = hs_option_at(tables, i);
+    const app_option *o = app_option_at(tables, i);
     return o ? o->name : NULL;
 }
 
-static bool store(hs_arguments *a, const hs_option *o, const char *value)
+static bool store(app_arguments *a, const app_option *o, const char *value)
 {
     for (size_t i = 0; i < a->given; i++)
         if (!strcmp(a->option[i]->name, o->name)) {
             a->value[i] = value;
             return true;
         }
-    if (a->given == HS_MOST_OPTIONS)
+    if (a->given == APP_MOST_OPTIONS)
         return false;
     a->option[a->given] = o;
     a->value[a->given++] = value;
@@ -136,27 +136,27 @@ static bool store(hs_arguments *a, const hs_option *o, const char *value)
 
 /* One option, text being what follows its dashes; *next is the argument after it, NULL if none. Returns the
  * number of arguments that it took, 0 if it makes no sense. */
-static int take_option(hs_arguments *a, const char *text, const char *next, hs_message *message)
+static int take_option(app_arguments *a, const char *text, const char *next, hs_message *message)
 {
     const size_t length = strcspn(text, "=");
     const char *value = text[length] ? text + length + 1 : NULL;
-    const hs_option *o = NULL;
-    for (size_t i = 0; (o = hs_option_at(a->tables, i)); i++)
+    const app_option *o = NULL;
+    for (size_t i = 0; (o = app_option_at(a->tables, i)); i++)
         if (strlen(o->name) == length && !strncmp(o->name, text, length))
             break;
     if (!o) {
-        char name[64], hint[HS_HINT_TEXT];
+        char name[64], hint[APP_HINT_TEXT];
         snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), text);
-        const hs_option *tables[HS_OPTION_TABLES];
+        const app_option *tables[APP_OPTION_TABLES];
         memcpy(tables, a->tables, sizeof tables);
-        hs_complain(message, "%s: there is no option --%s%s", a->name, name,
-                    hs_hint(name, option_name, tables, "--", "", hint));
+        app_complain(message, "%s: there is no option --%s%s", a->name, name,
+                     app_hint(name, option_name, tables, "--", "", hint));
         return 0;
     }
     int taken = 1;
-    if (o->type == HS_OPTION_FLAG) {
+    if (o->type == APP_OPTION_FLAG) {
         if (value) {
-            hs_complain(message, "%s: --%s takes no value", a->name, o->name);
+            app_complain(message, "%s: --%s takes no value", a->name, o->name);
             return 0;
         }
         value = "";
@@ -165,25 +165,25 @@ static int take_option(hs_arguments *a, const char *text, const char *next, hs_m
             value = next;
             taken = 2;
         }
-        char room[HS_HINT_TEXT];
+        char room[APP_HINT_TEXT];
         if (!value) {
-            hs_complain(message, "%s: --%s needs a value, %s", a->name, o->name, o->argument);
+            app_complain(message, "%s: --%s needs a value, %s", a->name, o->name, o->argument);
             return 0;
         }
         const char *expected = fault(o, value, room);
         if (expected) {
-            hs_complain(message, "%s: --%s %.100s: expected %s", a->name, o->name,
-                        *value ? value : "\"\"", expected);
+            app_complain(message, "%s: --%s %.100s: expected %s", a->name, o->name,
+                         *value ? value : "\"\"", expected);
             return 0;
         }
     }
     if (store(a, o, value))
         return taken;
-    hs_complain(message, "%s: there are more than %d options", a->name, (int)HS_MOST_OPTIONS);
+    app_complain(message, "%s: there are more than %d options", a->name, (int)APP_MOST_OPTIONS);
     return 0;
 }
 
-bool hs_arguments_parse(hs_arguments *a, int argc, char **argv, hs_message *message)
+bool app_arguments_parse(app_arguments *a, int argc, char **argv, hs_message *message)
 {
     bool options = true;
     int i = 0;
@@ -202,12 +202,12 @@ bool hs_arguments_parse(hs_arguments *a, int argc, char **argv, hs_message *mess
                 return false;
             i++;
         } else if (options && text[0] == '-' && text[1]) {
-            return hs_complain(message, "%s: there is no option %.60s; options are --name, or -h",
-                               a->name, text);
+            return app_complain(message, "%s: there is no option %.60s; options are --name, or -h",
+                                a->name, text);
         } else {
-            if (a->words == HS_MOST_WORDS)
-                return hs_complain(message, "%s: there are more than %d arguments", a->name,
-                                   (int)HS_MOST_WORDS);
+            if (a->words == APP_MOST_WORDS)
+                return app_complain(message, "%s: there are more than %d arguments", a->name,
+                                    (int)APP_MOST_WORDS);
             a->word[a->words++] = text;
             i++;
             if (a->first_word_ends)
@@ -218,7 +218,7 @@ bool hs_arguments_parse(hs_arguments *a, int argc, char **argv, hs_message *mess
     return true;
 }
 
-const char *hs_given_text(const hs_arguments *a, const char *name)
+const char *app_given_text(const app_arguments *a, const char *name)
 {
     for (size_t i = 0; i < a->given; i++)
         if (!strcmp(a->option[i]->name, name))
@@ -226,26 +226,26 @@ const char *hs_given_text(const hs_arguments *a, const char *name)
     return NULL;
 }
 
-bool hs_given(const hs_arguments *a, const char *name)
+bool app_given(const app_arguments *a, const char *name)
 {
-    return hs_given_text(a, name) != NULL;
+    return app_given_text(a, name) != NULL;
 }
 
-uint64_t hs_given_count(const hs_arguments *a, const char *name, uint64_t otherwise)
+uint64_t app_given_count(const app_arguments *a, const char *name, uint64_t otherwise)
 {
-    const char *text = hs_given_text(a, name);
+    const char *text = app_given_text(a, name);
     return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-double hs_given_number(const hs_arguments *a, const char *name, double otherwise)
+double app_given_number(const app_arguments *a, const char *name, double otherwise)
 {
-    const char *text = hs_given_text(a, name);
+    const char *text = app_given_text(a, name);
     return text ? strtod(text, NULL) : otherwise;
 }
 
 /* ---- Printing -------------------------------------------------------------------------------- */
 
-void hs_print_wrapped(FILE *f, const char *text, size_t column, size_t indent)
+void app_print_wrapped(FILE *f, const char *text, size_t column, size_t indent)
 {
     enum { WIDTH = 80 };
     bool first = true;
@@ -274,16 +274,16 @@ void hs_print_wrapped(FILE *f, const char *text, size_t column, size_t indent)
     fputc('\n', f);
 }
 
-void hs_options_print(FILE *f, const hs_option *table)
+void app_options_print(FILE *f, const app_option *table)
 {
     enum { COLUMN = 24 };
-    for (const hs_option *o = table; o && o->name; o++) {
+    for (const app_option *o = table; o && o->name; o++) {
         const int n = fprintf(f, "  --%s%s%s", o->name, o->argument ? " " : "",
                               o->argument ? o->argument : "");
         if (n > COLUMN - 2)
             fprintf(f, "\n%*s", (int)COLUMN, "");
         else
             fprintf(f, "%*s", (int)COLUMN - n, "");
-        hs_print_wrapped(f, o->help, COLUMN, COLUMN);
+        app_print_wrapped(f, o->help, COLUMN, COLUMN);
     }
 }

@@ -6,9 +6,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <hastings/cli/interrupt.h>
-#include <hastings/cli/progress.h>
-#include <hastings/cli/progress_internal.h>
+#include <hastings/cli/terminal/interrupt.h>
+#include <hastings/cli/terminal/progress.h>
+#include "progress_internal.h"
 
 static double clock_now(void)
 {
@@ -17,7 +17,7 @@ static double clock_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-const char *hs_duration(double seconds, char text[HS_DURATION_TEXT])
+const char *app_duration(double seconds, char text[APP_DURATION_TEXT])
 {
     if (!(seconds >= 0 && seconds < 1e9)) {
         strcpy(text, "-");
@@ -25,11 +25,11 @@ const char *hs_duration(double seconds, char text[HS_DURATION_TEXT])
     }
     const long s = (long)(seconds + 0.5);
     if (s < 3600)
-        snprintf(text, HS_DURATION_TEXT, "%ld:%02ld", s / 60, s % 60);
+        snprintf(text, APP_DURATION_TEXT, "%ld:%02ld", s / 60, s % 60);
     else if (s < 48 * 3600)
-        snprintf(text, HS_DURATION_TEXT, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
+        snprintf(text, APP_DURATION_TEXT, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
     else
-        snprintf(text, HS_DURATION_TEXT, "%ld d %ld h", s / 86400, s / 3600 % 24);
+        snprintf(text, APP_DURATION_TEXT, "%ld d %ld h", s / 86400, s / 3600 % 24);
     return text;
 }
 
@@ -68,7 +68,7 @@ static void follow(bar_slot *slot, const hs_progress *p, double now)
     slot->share = fmax(slot->share, fmin(share, 1));
 }
 
-double bar_slot_left(const bar_slot *slot)
+double app_bar_slot_left(const bar_slot *slot)
 {
     return slot->rate > 0 && slot->steps >= slot->step
                ? (double)(slot->steps - slot->step) / slot->rate
@@ -77,7 +77,7 @@ double bar_slot_left(const bar_slot *slot)
 
 /* Seconds left of the run: by the share of its jobs that is done, once that says something; before, as was
  * foretold. */
-static double run_left(const hs_bars *b, double now)
+static double run_left(const app_bars *b, double now)
 {
     double done = (double)(b->done - b->done_before);
     for (size_t i = 0; i < b->slots; i++)
@@ -103,11 +103,11 @@ static const char *variable(const char *name)
     return value && *value ? value : NULL;
 }
 
-static void look_around(hs_bars *b)
+static void look_around(app_bars *b)
 {
     const char *term = variable("TERM");
-    b->o.mode = isatty(fileno(b->o.stream)) && term && strcmp(term, "dumb") != 0 ? HS_BARS_TERMINAL
-                                                                                 : HS_BARS_PLAIN;
+    b->o.mode = isatty(fileno(b->o.stream)) && term && strcmp(term, "dumb") != 0 ? APP_BARS_TERMINAL
+                                                                                 : APP_BARS_PLAIN;
     b->o.colour = !variable("NO_COLOR");
     const char *locale = variable("LC_ALL");
     locale = locale ? locale : variable("LC_CTYPE");
@@ -115,7 +115,7 @@ static void look_around(hs_bars *b)
     b->measure = true;
 }
 
-void bars_measure(hs_bars *b)
+void app_bars_measure(app_bars *b)
 {
     if (!b->measure)
         return;
@@ -134,37 +134,37 @@ void bars_measure(hs_bars *b)
         b->o.height = 24;
 }
 
-hs_bars *hs_bars_new(const hs_bars_options *options)
+app_bars *app_bars_new(const app_bars_options *options)
 {
-    hs_bars *b = calloc(1, sizeof *b);
+    app_bars *b = calloc(1, sizeof *b);
     if (!b)
         return NULL;
     if (options)
         b->o = *options;
     b->o.stream = b->o.stream ? b->o.stream : stderr;
     b->o.now = b->o.now ? b->o.now : clock_now;
-    if (b->o.mode == HS_BARS_AUTO)
+    if (b->o.mode == APP_BARS_AUTO)
         look_around(b);
     b->began = b->o.now();
     b->estimate = (double)NAN;
     return b;
 }
 
-void hs_bars_free(hs_bars *b)
+void app_bars_free(app_bars *b)
 {
     if (!b)
         return;
-    bars_clear(b);
+    app_bars_clear(b);
     free(b->slot);
     free(b);
 }
 
 /* A line of its own, above those that are drawn. */
-static void say(hs_bars *b, const char *format, ...) HS_PRINTF(2, 3);
+static void say(app_bars *b, const char *format, ...) HS_PRINTF(2, 3);
 
-static void say(hs_bars *b, const char *format, ...)
+static void say(app_bars *b, const char *format, ...)
 {
-    bars_clear(b);
+    app_bars_clear(b);
     va_list arguments;
     va_start(arguments, format);
     vfprintf(b->o.stream, format, arguments);
@@ -176,7 +176,7 @@ static void say(hs_bars *b, const char *format, ...)
 /* ---- Events ---------------------------------------------------------------------------------- */
 
 /* Room for slots; without memory the run goes on unseen. */
-static bool has_slot(hs_bars *b, size_t slot)
+static bool has_slot(app_bars *b, size_t slot)
 {
     if (slot < b->slots)
         return true;
@@ -189,7 +189,7 @@ static bool has_slot(hs_bars *b, size_t slot)
     return true;
 }
 
-static void announce(hs_bars *b, const hs_event *e, double now)
+static void announce(app_bars *b, const app_event *e, double now)
 {
     b->jobs = e->jobs;
     b->done = b->done_before = e->job < e->jobs ? e->job : e->jobs;
@@ -197,27 +197,27 @@ static void announce(hs_bars *b, const hs_event *e, double now)
     b->began = now;
     if (b->o.quiet)
         return;
-    char about[HS_DURATION_TEXT + 16] = "", done[48] = "", text[HS_DURATION_TEXT];
+    char about[APP_DURATION_TEXT + 16] = "", done[48] = "", text[APP_DURATION_TEXT];
     if (e->estimate > 0)
-        snprintf(about, sizeof about, ", about %s", hs_duration(e->estimate, text));
+        snprintf(about, sizeof about, ", about %s", app_duration(e->estimate, text));
     if (b->done)
         snprintf(done, sizeof done, ", %zu of them done before", b->done);
     say(b, "%s%s%zu job%s%s, %zu at a time%s", e->label ? e->label : "", e->label ? ": " : "",
         e->jobs, e->jobs == 1 ? "" : "s", done, e->workers ? e->workers : 1, about);
 }
 
-static void job_begins(hs_bars *b, const hs_event *e, double now)
+static void job_begins(app_bars *b, const app_event *e, double now)
 {
     bar_slot *slot = &b->slot[e->slot];
     *slot = (bar_slot){ .busy = true, .job = e->job, .said = now };
     snprintf(slot->label, sizeof slot->label, "%s", e->label ? e->label : "");
     begin_phase(slot, "", now);
     b->jobs = e->jobs;
-    if (!b->o.quiet && b->o.mode == HS_BARS_PLAIN)
+    if (!b->o.quiet && b->o.mode == APP_BARS_PLAIN)
         say(b, "%s: begins", slot->label);
 }
 
-static void job_ends(hs_bars *b, const hs_event *e)
+static void job_ends(app_bars *b, const app_event *e)
 {
     bar_slot *slot = &b->slot[e->slot];
     slot->busy = false;
@@ -232,91 +232,91 @@ static void job_ends(hs_bars *b, const hs_event *e)
         e->failed && text ? ": " : "", text ? e->text : "");
 }
 
-static void job_progress(hs_bars *b, const hs_event *e, double now)
+static void job_progress(app_bars *b, const app_event *e, double now)
 {
     static const double pause = 5; /* seconds between plain lines of a job */
     bar_slot *slot = &b->slot[e->slot];
     follow(slot, e->progress, now);
-    if (b->o.quiet || b->o.mode != HS_BARS_PLAIN || now - slot->said < pause)
+    if (b->o.quiet || b->o.mode != APP_BARS_PLAIN || now - slot->said < pause)
         return;
     slot->said = now;
     char line[512];
-    bars_plain_line(slot, line, sizeof line);
+    app_bars_plain_line(slot, line, sizeof line);
     say(b, "%s", line);
 }
 
-bool hs_bars_watch(const hs_event *e, void *context)
+bool app_bars_watch(const app_event *e, void *context)
 {
-    hs_bars *b = context;
+    app_bars *b = context;
     if (!b)
-        return !hs_interrupted();
+        return !app_interrupted();
     const double now = b->o.now();
     const bool placed =
-        e->kind == HS_JOB_BEGINS || e->kind == HS_JOB_PROGRESS || e->kind == HS_JOB_ENDS;
-    if (hs_interrupted() && !b->stopping) {
+        e->kind == APP_JOB_BEGINS || e->kind == APP_JOB_PROGRESS || e->kind == APP_JOB_ENDS;
+    if (app_interrupted() && !b->stopping) {
         b->stopping = true;
         if (!b->o.quiet)
             say(b, "Stopping, and saving what there is; Ctrl-C again stops at once.");
     }
     if (placed && !has_slot(b, e->slot))
-        return !hs_interrupted();
+        return !app_interrupted();
     switch (e->kind) {
-    case HS_RUN_BEGINS:
+    case APP_RUN_BEGINS:
         announce(b, e, now);
         break;
-    case HS_JOB_BEGINS:
+    case APP_JOB_BEGINS:
         job_begins(b, e, now);
         break;
-    case HS_JOB_PROGRESS:
+    case APP_JOB_PROGRESS:
         if (e->progress)
             job_progress(b, e, now);
         break;
-    case HS_JOB_ENDS:
+    case APP_JOB_ENDS:
         job_ends(b, e);
         break;
-    case HS_RUN_MESSAGE:
+    case APP_RUN_MESSAGE:
         if (!b->o.quiet && e->text)
             say(b, "%s", e->text);
         break;
-    case HS_RUN_ENDS:
-        bars_clear(b);
-        return !hs_interrupted();
+    case APP_RUN_ENDS:
+        app_bars_clear(b);
+        return !app_interrupted();
     }
-    if (!b->o.quiet && b->o.mode == HS_BARS_TERMINAL && b->jobs)
-        bars_draw(b, now, run_left(b, now), e->kind != HS_JOB_PROGRESS);
-    return !hs_interrupted();
+    if (!b->o.quiet && b->o.mode == APP_BARS_TERMINAL && b->jobs)
+        app_bars_draw(b, now, run_left(b, now), e->kind != APP_JOB_PROGRESS);
+    return !app_interrupted();
 }
 
 /* ---- A few jobs, one after the other --------------------------------------------------------- */
 
-void hs_bars_begin(hs_bars *b, size_t job, size_t jobs, const char *label)
+void app_bars_begin(app_bars *b, size_t job, size_t jobs, const char *label)
 {
     if (b)
-        hs_bars_watch(
-            &(hs_event){
-                .kind = HS_JOB_BEGINS, .job = job, .jobs = jobs, .label = label, .workers = 1 },
+        app_bars_watch(
+            &(app_event){
+                .kind = APP_JOB_BEGINS, .job = job, .jobs = jobs, .label = label, .workers = 1 },
             b);
 }
 
-bool hs_bars_progress(const hs_progress *progress, void *context)
+bool app_bars_progress(const hs_progress *progress, void *context)
 {
-    hs_bars *b = context;
-    return hs_bars_watch(
-        &(hs_event){
-            .kind = HS_JOB_PROGRESS, .jobs = b ? b->jobs : 0, .workers = 1, .progress = progress },
+    app_bars *b = context;
+    return app_bars_watch(
+        &(app_event){
+            .kind = APP_JOB_PROGRESS, .jobs = b ? b->jobs : 0, .workers = 1, .progress = progress },
         b);
 }
 
-void hs_bars_end(hs_bars *b, const char *text, bool failed)
+void app_bars_end(app_bars *b, const char *text, bool failed)
 {
     if (!b || !b->slots)
         return;
-    hs_bars_watch(&(hs_event){ .kind = HS_JOB_ENDS,
-                               .job = b->slot[0].job + 1,
-                               .jobs = b->jobs,
-                               .text = text,
-                               .failed = failed,
-                               .workers = 1 },
-                  b);
-    bars_clear(b); /* what comes next may be the result */
+    app_bars_watch(&(app_event){ .kind = APP_JOB_ENDS,
+                                 .job = b->slot[0].job + 1,
+                                 .jobs = b->jobs,
+                                 .text = text,
+                                 .failed = failed,
+                                 .workers = 1 },
+                   b);
+    app_bars_clear(b); /* what comes next may be the result */
 }

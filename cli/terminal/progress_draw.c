@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <hastings/cli/progress_internal.h>
+#include "progress_internal.h"
 
 /* ANSI: up n lines; to the line's end, and to the screen's; the cursor; colours. */
 #define UP          "\x1b[%zuA"
@@ -46,7 +46,7 @@ static void addf(drawn_line *l, const char *format, ...)
     add(l, text);
 }
 
-static void colour(const hs_bars *b, const char *code)
+static void colour(const app_bars *b, const char *code)
 {
     if (b->o.colour)
         fputs(code, b->o.stream);
@@ -71,7 +71,7 @@ static int percent(const bar_slot *slot)
     return slot->steps ? (int)(100 * (double)slot->step / (double)slot->steps) : 0;
 }
 
-static void draw_bar(const hs_bars *b, drawn_line *l, const bar_slot *slot, size_t columns)
+static void draw_bar(const app_bars *b, drawn_line *l, const bar_slot *slot, size_t columns)
 {
     const double share = slot->steps ? (double)slot->step / (double)slot->steps : 0;
     const size_t full = (size_t)(fmin(share, 1) * (double)columns + 0.5);
@@ -90,11 +90,11 @@ static void draw_bar(const hs_bars *b, drawn_line *l, const bar_slot *slot, size
 }
 
 /* Fields appear as the line gets wider: percent and label; bar and time; rate; loss and acceptance. */
-static void draw_slot(const hs_bars *b, const bar_slot *slot)
+static void draw_slot(const app_bars *b, const bar_slot *slot)
 {
     const size_t width = b->o.width - 1; /* a full line would wrap on some terminals */
     drawn_line l = { b->o.stream, 0, width };
-    char text[HS_DURATION_TEXT], rate[16];
+    char text[APP_DURATION_TEXT], rate[16];
     if (width >= 40)
         addf(&l, "%-6.6s ", slot->what);
     if (width >= 60) {
@@ -105,8 +105,8 @@ static void draw_slot(const hs_bars *b, const bar_slot *slot)
     if (width >= 75)
         addf(&l, "%8s ", rate_text(slot->rate, rate));
     if (width >= 50) {
-        const double left = bar_slot_left(slot);
-        addf(&l, "%7s %s ", isnan(left) ? "" : hs_duration(left, text),
+        const double left = app_bar_slot_left(slot);
+        addf(&l, "%7s %s ", isnan(left) ? "" : app_duration(left, text),
              isnan(left) ? "    " : "left");
     }
     if (width >= 90) {
@@ -125,24 +125,24 @@ static void draw_slot(const hs_bars *b, const bar_slot *slot)
     fputs(ERASE_LINE "\n", b->o.stream);
 }
 
-static void draw_total(const hs_bars *b, double now, double left)
+static void draw_total(const app_bars *b, double now, double left)
 {
-    char passed[HS_DURATION_TEXT], remaining[HS_DURATION_TEXT];
+    char passed[APP_DURATION_TEXT], remaining[APP_DURATION_TEXT];
     drawn_line l = { b->o.stream, 0, b->o.width - 1 };
-    addf(&l, "%zu of %zu done, %s so far", b->done, b->jobs, hs_duration(now - b->began, passed));
+    addf(&l, "%zu of %zu done, %s so far", b->done, b->jobs, app_duration(now - b->began, passed));
     if (!isnan(left))
-        addf(&l, ", about %s left", hs_duration(left, remaining));
+        addf(&l, ", about %s left", app_duration(left, remaining));
     fputs(ERASE_LINE "\n", b->o.stream);
 }
 
-static void up(hs_bars *b)
+static void up(app_bars *b)
 {
     if (b->drawn)
         fprintf(b->o.stream, UP "\r", b->drawn);
     b->drawn = 0;
 }
 
-void bars_clear(hs_bars *b)
+void app_bars_clear(app_bars *b)
 {
     if (!b->drawn)
         return;
@@ -151,7 +151,7 @@ void bars_clear(hs_bars *b)
     fflush(b->o.stream);
 }
 
-static size_t draw_lines(hs_bars *b, double now, double left)
+static size_t draw_lines(app_bars *b, double now, double left)
 {
     fputs(HIDE_CURSOR, b->o.stream);
     up(b);
@@ -167,12 +167,12 @@ static size_t draw_lines(hs_bars *b, double now, double left)
     return lines + 1;
 }
 
-void bars_draw(hs_bars *b, double now, double left, bool at_once)
+void app_bars_draw(app_bars *b, double now, double left, bool at_once)
 {
     static const double pause = 0.1; /* faster is not seen */
     if (!at_once && b->drawn && now - b->drawn_at < pause)
         return;
-    bars_measure(b);
+    app_bars_measure(b);
     if (b->o.width < 10)
         return;
     /* Written at once, so that nothing flickers, and no signal comes between. */
@@ -193,16 +193,16 @@ void bars_draw(hs_bars *b, double now, double left, bool at_once)
     free(text);
 }
 
-void bars_plain_line(const bar_slot *slot, char *line, size_t size)
+void app_bars_plain_line(const bar_slot *slot, char *line, size_t size)
 {
-    char text[HS_DURATION_TEXT], rate[16];
+    char text[APP_DURATION_TEXT], rate[16];
     size_t n = 0;
-    const double left = bar_slot_left(slot);
+    const double left = app_bar_slot_left(slot);
     n += (size_t)snprintf(line, size, "%s: %s %d%%", slot->label, slot->what, percent(slot));
     if (n < size && slot->rate > 0)
         n += (size_t)snprintf(line + n, size - n, ", %s", rate_text(slot->rate, rate));
     if (n < size && !isnan(left))
-        n += (size_t)snprintf(line + n, size - n, ", %s left", hs_duration(left, text));
+        n += (size_t)snprintf(line + n, size - n, ", %s left", app_duration(left, text));
     if (n < size && !isnan(slot->loss))
         n += (size_t)snprintf(line + n, size - n, ", loss %.4g", slot->loss);
     if (n < size && !isnan(slot->alpha))

@@ -1,8 +1,8 @@
 /* What progress.c, which follows a run, and progress_draw.c, which draws it, share. */
-#ifndef HASTINGS_CLI_PROGRESS_INTERNAL_H
-#define HASTINGS_CLI_PROGRESS_INTERNAL_H
+#ifndef HASTINGS_CLI_TERMINAL_PROGRESS_INTERNAL_H
+#define HASTINGS_CLI_TERMINAL_PROGRESS_INTERNAL_H
 
-#include <hastings/cli/progress.h>
+#include <hastings/cli/terminal/progress.h>
 
 typedef struct {
     bool busy;
@@ -16,8 +16,8 @@ typedef struct {
     double said;        /* when the last plain line was written */
 } bar_slot;
 
-struct hs_bars {
-    hs_bars_options o;
+struct app_bars {
+    app_bars_options o;
     bool measure, stopping;
     size_t slots, jobs, done;
     size_t done_before; /* by the run that is resumed */
@@ -27,18 +27,18 @@ struct hs_bars {
 };
 
 /* Seconds left of the phase; NaN if not known. */
-double bar_slot_left(const bar_slot *slot);
+double app_bar_slot_left(const bar_slot *slot);
 
 /* Width and height, if they are those of a terminal that may change. */
-void bars_measure(hs_bars *b);
+void app_bars_measure(app_bars *b);
 
 /* Draws all lines in place of those that are there; not too often, unless `at_once`. */
-void bars_draw(hs_bars *b, double now, double left, bool at_once);
+void app_bars_draw(app_bars *b, double now, double left, bool at_once);
 
 /* Removes the lines that are drawn. */
-void bars_clear(hs_bars *b);
+void app_bars_clear(app_bars *b);
 
 /* "L=8: train 52%, 2210/s, 0:04 left, loss 0.513, acceptance 0.66" */
-void bars_plain_line(const bar_slot *slot, char *line, size_t size);
+void app_bars_plain_line(const bar_slot *slot, char *line, size_t size);
 
 #endif

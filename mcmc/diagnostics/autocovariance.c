@@ -21,7 +21,7 @@ static size_t transform_length(size_t draws)
     return length;
 }
 
-hs_status autocovariance_init(autocovariance *c, size_t size, size_t draws)
+hs_status hs__autocovariance_init(autocovariance *c, size_t size, size_t draws)
 {
     *c = (autocovariance){ 0 };
     if (draws > SIZE_MAX / 64)
@@ -32,7 +32,7 @@ hs_status autocovariance_init(autocovariance *c, size_t size, size_t draws)
     return c->y && c->a ? HS_OK : HS_ENOMEM;
 }
 
-void autocovariance_free(autocovariance *c)
+void hs__autocovariance_free(autocovariance *c)
 {
     hs_free(c->y);
     hs_free(c->a);
@@ -54,7 +54,7 @@ static double mean_of(const double *x, size_t n)
     return total / (double)n;
 }
 
-double autocovariance_start(autocovariance *c, const double *x, size_t chains, size_t draws)
+double hs__autocovariance_start(autocovariance *c, const double *x, size_t chains, size_t draws)
 {
     c->chains = chains;
     c->draws = draws;
@@ -187,7 +187,7 @@ static hs_status extend_by_transform(autocovariance *c)
     return HS_OK;
 }
 
-hs_status autocovariance_extend(autocovariance *c, size_t lag)
+hs_status hs__autocovariance_extend(autocovariance *c, size_t lag)
 {
     while (c->known <= lag) {
         if (c->known < DIRECT_LAGS)

@@ -1,4 +1,4 @@
-#include <hastings/mcmc/diagnose.h>
+#include <hastings/mcmc/diagnostics/diagnose.h>
 
 #include <math.h>
 
@@ -6,7 +6,7 @@
 #include <hastings/tensor/threads.h>
 
 #include "diagnose_internal.h"
-#include "message_internal.h"
+#include <hastings/tensor/message.h>
 
 /* ---- Acceptance and jumps -------------------------------------------------------------------- */
 
@@ -92,8 +92,8 @@ static hs_status judge_coordinates(const hs_chains *c, size_t skip, int threads,
     }
     hs_free(w.status);
     if (status != HS_OK)
-        return message_fail(message, status, "%s for the diagnostics of %zu chains of %zu draws",
-                            hs_status_text(status), report->chains, report->draws);
+        return hs_message_fail(message, status, "%s for the diagnostics of %zu chains of %zu draws",
+                               hs_status_text(status), report->chains, report->draws);
     return HS_OK;
 }
 
@@ -152,7 +152,7 @@ static hs_status gather_ranges(hs_report *report, hs_message *message)
 {
     double *sorted = hs_alloc(report->dim * sizeof *sorted);
     if (!sorted)
-        return message_fail(message, HS_ENOMEM, "out of memory for the diagnostics");
+        return hs_message_fail(message, HS_ENOMEM, "out of memory for the diagnostics");
     for (int kind = 0; kind < HS_ESS_KINDS; kind++)
         report->ess[kind] = range_of(report, kind, sorted);
     hs_free(sorted);
@@ -177,21 +177,21 @@ static hs_status gather_ranges(hs_report *report, hs_message *message)
 static hs_status check_chains(const hs_chains *c, size_t skip, size_t dim, hs_message *message)
 {
     if (!c || !c->x || c->chains == 0 || c->dim == 0)
-        return message_fail(message, HS_EINVAL, "there are no chains to diagnose");
+        return hs_message_fail(message, HS_EINVAL, "there are no chains to diagnose");
     if (dim > c->dim)
-        return message_fail(message, HS_EINVAL, "%zu coordinates are to be judged, there are %zu",
-                            dim, c->dim);
+        return hs_message_fail(message, HS_EINVAL,
+                               "%zu coordinates are to be judged, there are %zu", dim, c->dim);
     if (c->draws < skip || c->draws - skip < 4)
-        return message_fail(
+        return hs_message_fail(
             message, HS_EINVAL, "diagnostics need at least 4 draws a chain, there are %zu%s",
             c->draws < skip ? 0 : c->draws - skip, skip ? " after those to be skipped" : "");
     for (size_t m = 0; m < c->chains; m++)
         for (size_t n = skip; n < c->draws; n++)
             for (size_t i = 0; i < dim; i++)
                 if (!isfinite(hs_chains_draw(c, m, n)[i]))
-                    return message_fail(message, HS_ENONFINITE,
-                                        "draw %zu of chain %zu is %g in coordinate %zu", n, m,
-                                        hs_chains_draw(c, m, n)[i], i);
+                    return hs_message_fail(message, HS_ENONFINITE,
+                                           "draw %zu of chain %zu is %g in coordinate %zu", n, m,
+                                           hs_chains_draw(c, m, n)[i], i);
     return HS_OK;
 }
 
@@ -210,9 +210,9 @@ static void take_counts(const hs_chains *c, size_t skip, hs_report *report)
 hs_status hs_diagnose(const hs_chains *c, const hs_diagnose_options *options, hs_report *report,
                       hs_message *message)
 {
-    message_clear(message);
+    hs_message_clear(message);
     if (!report)
-        return message_fail(message, HS_EINVAL, "hs_diagnose: no place for the report");
+        return hs_message_fail(message, HS_EINVAL, "hs_diagnose: no place for the report");
     *report = (hs_report){ 0 };
     const hs_diagnose_options o = options ? *options : (hs_diagnose_options){ 0 };
     const size_t dim = o.coordinates ? o.coordinates : c ? c->dim : 0;
@@ -220,7 +220,7 @@ hs_status hs_diagnose(const hs_chains *c, const hs_diagnose_options *options, hs
     if (status != HS_OK)
         return status;
     if (dim > INT32_MAX)
-        return message_fail(message, HS_EOVERFLOW, "%zu coordinates are too many", dim);
+        return hs_message_fail(message, HS_EOVERFLOW, "%zu coordinates are too many", dim);
     report->chains = c->chains;
     report->draws = c->draws - o.skip;
     report->dim = dim;
@@ -234,7 +234,7 @@ hs_status hs_diagnose(const hs_chains *c, const hs_diagnose_options *options, hs
     if (status == HS_OK)
         status = gather_ranges(report, message);
     if (status == HS_OK)
-        diagnose_warnings(report);
+        hs__diagnose_warnings(report);
     else
         hs_report_free(report);
     return status;

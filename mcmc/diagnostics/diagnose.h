@@ -12,7 +12,7 @@
  *         hs_report_free(&report);
  *     }
  *
- * Definitions of ESS, R-hat and MCSE are in mcmc/ess.h. With one difference: a coordinate that
+ * Definitions of ESS, R-hat and MCSE are in mcmc/diagnostics/ess.h. With one difference: a coordinate that
  * never moved has ESS 0 here, not chains * draws as in ArviZ, and HS_WARN_CONSTANT is set, for a
  * sampler that rejects everything must not look perfect.
  *
@@ -41,14 +41,14 @@
  * A report owns its coordinates. hs_diagnose() only reads the chains; its result does not depend on
  * the number of threads.
  */
-#ifndef HASTINGS_MCMC_DIAGNOSE_H
-#define HASTINGS_MCMC_DIAGNOSE_H
+#ifndef HASTINGS_MCMC_DIAGNOSTICS_DIAGNOSE_H
+#define HASTINGS_MCMC_DIAGNOSTICS_DIAGNOSE_H
 
 #include <stdint.h>
 #include <stdio.h>
 
 #include <hastings/mcmc/chains.h>
-#include <hastings/mcmc/ess.h>
+#include <hastings/mcmc/diagnostics/ess.h>
 
 /* The one list of warnings: name, and when. Thresholds: see the enum below, and above. */
 #define HS_WARNING_LIST(X)                                                                         \
@@ -109,21 +109,21 @@ typedef struct {
  * nothing; HS_ENONFINITE if a draw is NaN or infinite (the message says which); HS_ENOMEM.
  * `options` and `message` may be NULL. After a failure the report is empty and need not be freed.
  */
-hs_status hs_diagnose(const hs_chains *chains, const hs_diagnose_options *options,
-                      hs_report *report, hs_message *message) HS_MUST_CHECK;
+HS_API hs_status hs_diagnose(const hs_chains *chains, const hs_diagnose_options *options,
+                             hs_report *report, hs_message *message) HS_MUST_CHECK;
 
 /** Frees what a report owns; NULL is allowed. */
-void hs_report_free(hs_report *report);
+HS_API void hs_report_free(hs_report *report);
 
 /** An ESS per proposal, per second, per gradient; NaN where the chains do not know these. */
-double hs_report_per_proposal(const hs_report *report, double ess);
-double hs_report_per_second(const hs_report *report, double ess);
-double hs_report_per_gradient(const hs_report *report, double ess);
+HS_API double hs_report_per_proposal(const hs_report *report, double ess);
+HS_API double hs_report_per_second(const hs_report *report, double ess);
+HS_API double hs_report_per_gradient(const hs_report *report, double ess);
 
 /** A warning as a sentence with its figures; false, and "", if the report does not give it. */
-bool hs_report_warning(const hs_report *report, hs_warning warning, hs_message *sentence);
+HS_API bool hs_report_warning(const hs_report *report, hs_warning warning, hs_message *sentence);
 
 /** Prints a table and the warnings. HS_EIO if the stream fails. */
-hs_status hs_report_print(FILE *stream, const hs_report *report);
+HS_API hs_status hs_report_print(FILE *stream, const hs_report *report);
 
 #endif

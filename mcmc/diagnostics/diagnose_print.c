@@ -1,7 +1,7 @@
 /* The report as a table. */
 #include <math.h>
 
-#include <hastings/mcmc/diagnose.h>
+#include <hastings/mcmc/diagnostics/diagnose.h>
 
 /* A number in ten columns, "-" if it is not known. */
 static void print_number(FILE *f, double value)

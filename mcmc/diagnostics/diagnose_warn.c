@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "message_internal.h"
+#include <hastings/tensor/message.h>
 
 static const double high_share = 0.1;     /* of S: first moments that look good */
 static const double bad_ratio = 0.1;      /* of the first moments, and at most of S */
@@ -88,7 +88,7 @@ static hs_ess_kind scarcest(const hs_report *report)
     return kind;
 }
 
-void diagnose_warnings(hs_report *report)
+void hs__diagnose_warnings(hs_report *report)
 {
     for (size_t i = report->dim; i-- > 0;) {
         report->constant += report->coordinate[i].constant;
@@ -122,7 +122,7 @@ static void say_nonergodic(const hs_report *report, hs_message *sentence)
         snprintf(evidence, sizeof evidence, "the %s only %.3g",
                  found.second ? "second moment" : "tails",
                  found.second ? second_moment(s) : s->ess[HS_ESS_TAIL]);
-    message_fail(
+    hs_message_fail(
         sentence, HS_OK,
         "this chain looks non-ergodic: in coordinate %zu%s the mean has an ESS of %.4g, but "
         "%s (R-hat %.3f)",
@@ -131,7 +131,7 @@ static void say_nonergodic(const hs_report *report, hs_message *sentence)
 
 bool hs_report_warning(const hs_report *report, hs_warning warning, hs_message *sentence)
 {
-    message_clear(sentence);
+    hs_message_clear(sentence);
     if (!report || !(report->warnings & (unsigned)warning))
         return false;
     const hs_ess_kind kind = scarcest(report);
@@ -140,35 +140,37 @@ bool hs_report_warning(const hs_report *report, hs_warning warning, hs_message *
         say_nonergodic(report, sentence);
         break;
     case HS_WARN_RHAT:
-        message_fail(sentence, HS_OK,
-                     "the chains do not agree: R-hat is %.4g in coordinate %zu (aim: below %g)",
-                     report->rhat, report->rhat_worst, good_rhat);
+        hs_message_fail(sentence, HS_OK,
+                        "the chains do not agree: R-hat is %.4g in coordinate %zu (aim: below %g)",
+                        report->rhat, report->rhat_worst, good_rhat);
         break;
     case HS_WARN_FEW_DRAWS:
-        message_fail(sentence, HS_OK,
-                     "too few effective draws: ESS %s is %.4g in coordinate %zu (aim: %.0f)",
-                     hs_ess_name(kind), report->ess[kind].min, report->ess[kind].worst,
-                     enough_draws * (double)report->chains);
+        hs_message_fail(sentence, HS_OK,
+                        "too few effective draws: ESS %s is %.4g in coordinate %zu (aim: %.0f)",
+                        hs_ess_name(kind), report->ess[kind].min, report->ess[kind].worst,
+                        enough_draws * (double)report->chains);
         break;
     case HS_WARN_CONSTANT:
-        message_fail(sentence, HS_OK,
-                     "%zu of %zu coordinates never moved (the first is %zu); their ESS counts as 0",
-                     report->constant, report->dim, report->constant_first);
+        hs_message_fail(
+            sentence, HS_OK,
+            "%zu of %zu coordinates never moved (the first is %zu); their ESS counts as 0",
+            report->constant, report->dim, report->constant_first);
         break;
     case HS_WARN_CAPPED:
-        message_fail(sentence, HS_OK,
-                     "an ESS marked * is at its cap, %.4g (draws log10 draws): it is at least that",
-                     (double)report->chains * (double)report->draws *
-                         log10((double)report->chains * (double)report->draws));
+        hs_message_fail(
+            sentence, HS_OK,
+            "an ESS marked * is at its cap, %.4g (draws log10 draws): it is at least that",
+            (double)report->chains * (double)report->draws *
+                log10((double)report->chains * (double)report->draws));
         break;
     case HS_WARN_UNDEFINED:
-        message_fail(sentence, HS_OK,
-                     "an ESS cannot be computed: the draws are too large to be squared");
+        hs_message_fail(sentence, HS_OK,
+                        "an ESS cannot be computed: the draws are too large to be squared");
         break;
     case HS_WARN_NONFINITE:
-        message_fail(sentence, HS_OK,
-                     "%llu proposals were rejected since their log density was not finite",
-                     (unsigned long long)report->nonfinite);
+        hs_message_fail(sentence, HS_OK,
+                        "%llu proposals were rejected since their log density was not finite",
+                        (unsigned long long)report->nonfinite);
         break;
     }
     return true;

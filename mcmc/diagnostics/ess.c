@@ -1,4 +1,4 @@
-#include <hastings/mcmc/ess.h>
+#include <hastings/mcmc/diagnostics/ess.h>
 
 #include <math.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static void close_workspace(workspace *w)
     hs_free(w->middle);
     hs_free(w->folded);
     hs_free(w->r);
-    autocovariance_free(&w->c);
+    hs__autocovariance_free(&w->c);
 }
 
 static double mean_of(const double *x, size_t n)
@@ -81,7 +81,7 @@ static hs_status open_workspace(workspace *w, const hs_series *series)
     w->value = hs_alloc(w->size * sizeof *w->value);
     w->split = hs_alloc(w->kept * sizeof *w->split);
     w->r = hs_alloc(w->draws * sizeof *w->r);
-    const hs_status status = autocovariance_init(&w->c, w->size, w->draws);
+    const hs_status status = hs__autocovariance_init(&w->c, w->size, w->draws);
     if (!w->x || !w->value || !w->split || !w->r || status != HS_OK)
         return HS_ENOMEM;
     w->usable = true;
@@ -107,7 +107,7 @@ static hs_status sort_workspace(workspace *w)
     uint64_t *key = hs_alloc(w->size * sizeof *key), *key2 = hs_alloc(w->size * sizeof *key2);
     const bool ok = w->order && w->middle && w->folded && key && key2;
     if (ok) {
-        rank_sort(w->x, w->size, w->order, key, key2, w->folded);
+        hs__rank_sort(w->x, w->size, w->order, key, key2, w->folded);
         size_t kept = 0;
         for (size_t i = 0; i < w->size; i++)
             if (w->draws % 2 == 0 || w->order[i] % w->draws != w->half)
@@ -133,12 +133,12 @@ static void split(workspace *w, const double *value)
 
 static hs_status ess_of_split(workspace *w, double *ess, bool *capped)
 {
-    return geyer_ess(&w->c, w->r, w->split, 2 * w->chains, w->half, ess, capped);
+    return hs__geyer_ess(&w->c, w->r, w->split, 2 * w->chains, w->half, ess, capped);
 }
 
 static hs_status ess_of_unsplit(workspace *w, const double *value, double *ess, bool *capped)
 {
-    return geyer_ess(&w->c, w->r, value, w->chains, w->draws, ess, capped);
+    return hs__geyer_ess(&w->c, w->r, value, w->chains, w->draws, ess, capped);
 }
 
 /* value = |x - centre|^power with power 1 or 2, without cutting. */
@@ -153,7 +153,7 @@ static void distances(workspace *w, double centre, int power)
 /* split = scores of x. */
 static void scores_of_draws(workspace *w)
 {
-    rank_scores(w->x, w->middle, w->kept, w->value);
+    hs__rank_scores(w->x, w->middle, w->kept, w->value);
     split(w, w->value);
 }
 
@@ -161,15 +161,15 @@ static void scores_of_draws(workspace *w)
 static void scores_of_distances(workspace *w, double centre, int power)
 {
     distances(w, centre, power);
-    rank_fold(w->x, w->middle, w->kept, centre, w->folded);
+    hs__rank_fold(w->x, w->middle, w->kept, centre, w->folded);
     /* The values are read in ascending order, each before its score takes its place. */
-    rank_scores(w->value, w->folded, w->kept, w->value);
+    hs__rank_scores(w->value, w->folded, w->kept, w->value);
     split(w, w->value);
 }
 
 static hs_status quantile_ess(workspace *w, double p, double *ess, bool *capped)
 {
-    const double q = rank_quantile(w->x, w->order, w->size, p);
+    const double q = hs__rank_quantile(w->x, w->order, w->size, p);
     for (size_t i = 0; i < w->size; i++)
         w->value[i] = w->x[i] <= q;
     split(w, w->value);
@@ -292,7 +292,7 @@ static hs_status summarise(workspace *w, hs_series_summary *s)
     s->mean = w->mean;
     moments(w, &s->sd, &second, &fourth);
     s->constant = is_constant(w);
-    scores_of_distances(w, rank_median(w->x, w->middle, w->kept), 1);
+    scores_of_distances(w, hs__rank_median(w->x, w->middle, w->kept), 1);
     s->rhat = larger(s->rhat, rhat_of_split(w));
     s->mcse_mean = s->sd / sqrt(s->ess[HS_ESS_MEAN]);
     /* (x - mean)^2 has the ESS that is called sd. */
@@ -384,8 +384,8 @@ hs_status hs_autocorrelation(const hs_series *series, size_t lags, double *rho)
     hs_status status = open_workspace(&w, series);
     const size_t known = lags < w.draws ? lags : w.draws;
     if (status == HS_OK && w.usable && known) {
-        const double spread = autocovariance_start(&w.c, w.x, w.chains, w.draws);
-        status = autocovariance_extend(&w.c, known - 1);
+        const double spread = hs__autocovariance_start(&w.c, w.x, w.chains, w.draws);
+        status = hs__autocovariance_extend(&w.c, known - 1);
         const double n = (double)w.draws, *a = w.c.a;
         const double total = a[0] + (w.chains > 1 ? spread / ((double)w.chains - 1) : 0);
         for (size_t t = 0; t < known && status == HS_OK; t++)

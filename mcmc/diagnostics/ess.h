@@ -27,8 +27,8 @@
  * Functions are pure, take memory only while they run, and may be called from any thread. Their
  * cost is O(S log S) at most: a few lags are summed directly, many come from a Fourier transform.
  */
-#ifndef HASTINGS_MCMC_ESS_H
-#define HASTINGS_MCMC_ESS_H
+#ifndef HASTINGS_MCMC_DIAGNOSTICS_ESS_H
+#define HASTINGS_MCMC_DIAGNOSTICS_ESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ typedef struct {
 } hs_series;
 
 /** The series of a plain array x[chains][draws]. */
-hs_series hs_series_of(const double *x, size_t chains, size_t draws);
+HS_API hs_series hs_series_of(const double *x, size_t chains, size_t draws);
 
 /* The one list of kinds: name, the name shown to people, what it is. */
 #define HS_ESS_LIST(X)                                                                             \
@@ -64,7 +64,7 @@ typedef enum {
 } hs_ess_kind;
 
 /** "raw", "mean", ...; never NULL. */
-const char *hs_ess_name(hs_ess_kind kind);
+HS_API const char *hs_ess_name(hs_ess_kind kind);
 
 /** What a series says about one quantity. `capped` tells which ESS are at their cap. */
 typedef struct {
@@ -80,23 +80,25 @@ typedef struct {
 } hs_series_summary;
 
 /** Everything at once, which is cheaper than one by one. HS_ENOMEM, or HS_EINVAL for a NULL. */
-hs_status hs_series_summarise(const hs_series *series, hs_series_summary *summary) HS_MUST_CHECK;
+HS_API hs_status hs_series_summarise(const hs_series *series,
+                                     hs_series_summary *summary) HS_MUST_CHECK;
 
 /** One ESS; `capped` (may be NULL) tells whether it is at its cap. */
-hs_status hs_ess(const hs_series *series, hs_ess_kind kind, double *ess,
-                 bool *capped) HS_MUST_CHECK;
+HS_API hs_status hs_ess(const hs_series *series, hs_ess_kind kind, double *ess,
+                        bool *capped) HS_MUST_CHECK;
 
 /** The ESS of the quantile p in [0, 1]: of split 1[x <= q_p]. p = 0.5 is the median. */
-hs_status hs_ess_quantile(const hs_series *series, double p, double *ess,
-                          bool *capped) HS_MUST_CHECK;
+HS_API hs_status hs_ess_quantile(const hs_series *series, double p, double *ess,
+                                 bool *capped) HS_MUST_CHECK;
 
 /** Split R-hat and rank-normalised R-hat; either may be NULL. */
-hs_status hs_rhat(const hs_series *series, double *split, double *rank) HS_MUST_CHECK;
+HS_API hs_status hs_rhat(const hs_series *series, double *split, double *rank) HS_MUST_CHECK;
 
 /** Monte-Carlo standard errors of mean and sd; either may be NULL. */
-hs_status hs_mcse(const hs_series *series, double *mean, double *sd) HS_MUST_CHECK;
+HS_API hs_status hs_mcse(const hs_series *series, double *mean, double *sd) HS_MUST_CHECK;
 
 /** rho(t) of the kernel for t = 0 .. lags-1, unsplit; NaN beyond the last draw. */
-hs_status hs_autocorrelation(const hs_series *series, size_t lags, double *rho) HS_MUST_CHECK;
+HS_API hs_status hs_autocorrelation(const hs_series *series, size_t lags,
+                                    double *rho) HS_MUST_CHECK;
 
 #endif

@@ -1,10 +1,10 @@
 /* What the parts of the diagnostics share. Arrays of chains are contiguous: x[chains][draws]. */
-#ifndef HASTINGS_MCMC_ESS_INTERNAL_H
-#define HASTINGS_MCMC_ESS_INTERNAL_H
+#ifndef HASTINGS_MCMC_DIAGNOSTICS_ESS_INTERNAL_H
+#define HASTINGS_MCMC_DIAGNOSTICS_ESS_INTERNAL_H
 
 #include <stdint.h>
 
-#include <hastings/mcmc/ess.h>
+#include <hastings/mcmc/diagnostics/ess.h>
 
 /* ---- autocovariance.c: a(t) of several chains, computed as far as it is asked for ---------- */
 
@@ -17,42 +17,42 @@ typedef struct {
     size_t capacity, table; /* complex numbers that fit in wave; entries of twiddle that are set */
 } autocovariance;
 
-/* Room for up to `size` numbers in chains of up to `draws`; freed by autocovariance_free(), also
+/* Room for up to `size` numbers in chains of up to `draws`; freed by hs__autocovariance_free(), also
  * after a failure. */
-hs_status autocovariance_init(autocovariance *c, size_t size, size_t draws);
-void autocovariance_free(autocovariance *c);
+hs_status hs__autocovariance_init(autocovariance *c, size_t size, size_t draws);
+void hs__autocovariance_free(autocovariance *c);
 
 /* Starts on x[chains][draws]. Returns the sum of (chain mean - mean of chain means)^2. */
-double autocovariance_start(autocovariance *c, const double *x, size_t chains, size_t draws);
+double hs__autocovariance_start(autocovariance *c, const double *x, size_t chains, size_t draws);
 
 /* Makes a[0 .. lag] known; lag < draws. */
-hs_status autocovariance_extend(autocovariance *c, size_t lag);
+hs_status hs__autocovariance_extend(autocovariance *c, size_t lag);
 
 /* ---- geyer.c: the kernel -------------------------------------------------------------------- */
 
 /* ESS of x[chains][draws]; r is scratch of `draws` numbers. */
-hs_status geyer_ess(autocovariance *c, double *r, const double *x, size_t chains, size_t draws,
-                    double *ess, bool *capped);
+hs_status hs__geyer_ess(autocovariance *c, double *r, const double *x, size_t chains, size_t draws,
+                        double *ess, bool *capped);
 
 /* ---- rank.c --------------------------------------------------------------------------------- */
 
 /* order[0 .. n-1]: the indices of x in ascending order. The scratch arrays have n numbers each. */
-void rank_sort(const double *x, size_t n, size_t *order, uint64_t *key, uint64_t *key2,
-               size_t *order2);
+void hs__rank_sort(const double *x, size_t n, size_t *order, uint64_t *key, uint64_t *key2,
+                   size_t *order2);
 
 /* Given the order of x, that of |x - centre|. */
-void rank_fold(const double *x, const size_t *order, size_t n, double centre, size_t *folded);
+void hs__rank_fold(const double *x, const size_t *order, size_t n, double centre, size_t *folded);
 
 /* score[order[i]] = normal score of the average rank of value[order[i]]. */
-void rank_scores(const double *value, const size_t *order, size_t n, double *score);
+void hs__rank_scores(const double *value, const size_t *order, size_t n, double *score);
 
 /* Type 7, in the bits of ArviZ, save that between equal values it is that value. n > 0. */
-double rank_quantile(const double *x, const size_t *order, size_t n, double p);
+double hs__rank_quantile(const double *x, const size_t *order, size_t n, double p);
 
 /* The mean of the two values in the middle, or the value there. n > 0. */
-double rank_median(const double *x, const size_t *order, size_t n);
+double hs__rank_median(const double *x, const size_t *order, size_t n);
 
 /* Phi^-1(p), 0 < p < 1. */
-double normal_quantile(double p);
+double hs__normal_quantile(double p);
 
 #endif

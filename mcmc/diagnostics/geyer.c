@@ -26,7 +26,7 @@ static double range_of(const double *x, size_t n)
 static hs_status integrated_time(autocovariance *c, double *r, double spread, double *tau)
 {
     const size_t n = c->draws;
-    hs_status status = autocovariance_extend(c, 1);
+    hs_status status = hs__autocovariance_extend(c, 1);
     if (status != HS_OK)
         return status;
     const double *a = c->a;
@@ -37,7 +37,7 @@ static hs_status integrated_time(autocovariance *c, double *r, double spread, do
     r[1] = odd;
     size_t t = 1; /* the last lag of the sequence is t - 2 */
     for (; t + 3 < n && even + odd > 0; t += 2) {
-        status = autocovariance_extend(c, t + 2);
+        status = hs__autocovariance_extend(c, t + 2);
         if (status != HS_OK)
             return status;
         even = 1 - (within - a[t + 1]) / total;
@@ -60,8 +60,8 @@ static hs_status integrated_time(autocovariance *c, double *r, double spread, do
     return HS_OK;
 }
 
-hs_status geyer_ess(autocovariance *c, double *r, const double *x, size_t chains, size_t draws,
-                    double *ess, bool *capped)
+hs_status hs__geyer_ess(autocovariance *c, double *r, const double *x, size_t chains, size_t draws,
+                        double *ess, bool *capped)
 {
     const double size = (double)chains * (double)draws;
     *capped = false;
@@ -72,7 +72,7 @@ hs_status geyer_ess(autocovariance *c, double *r, const double *x, size_t chains
         *ess = size;
         return HS_OK;
     }
-    const double spread = autocovariance_start(c, x, chains, draws);
+    const double spread = hs__autocovariance_start(c, x, chains, draws);
     double tau;
     const hs_status status = integrated_time(c, r, spread, &tau);
     if (status != HS_OK || isnan(tau))

@@ -15,8 +15,8 @@ static uint64_t sort_key(double x)
 }
 
 /* Radix sort, least significant digit first: linear, stable, and without malloc. */
-void rank_sort(const double *x, size_t n, size_t *order, uint64_t *key, uint64_t *key2,
-               size_t *order2)
+void hs__rank_sort(const double *x, size_t n, size_t *order, uint64_t *key, uint64_t *key2,
+                   size_t *order2)
 {
     for (size_t i = 0; i < n; i++) {
         key[i] = sort_key(x[i]);
@@ -47,7 +47,7 @@ void rank_sort(const double *x, size_t n, size_t *order, uint64_t *key, uint64_t
 }
 
 /* Both sides of the centre are in order already: they are merged from the centre outwards. */
-void rank_fold(const double *x, const size_t *order, size_t n, double centre, size_t *folded)
+void hs__rank_fold(const double *x, const size_t *order, size_t n, double centre, size_t *folded)
 {
     size_t right = 0;
     while (right < n && x[order[right]] < centre)
@@ -60,20 +60,20 @@ void rank_fold(const double *x, const size_t *order, size_t n, double centre, si
     }
 }
 
-void rank_scores(const double *value, const size_t *order, size_t n, double *score)
+void hs__rank_scores(const double *value, const size_t *order, size_t n, double *score)
 {
     for (size_t first = 0, end; first < n; first = end) {
         end = first + 1;
         while (end < n && value[order[end]] == value[order[first]])
             end++;
         const double rank = 0.5 * ((double)first + 1 + (double)end);
-        const double z = normal_quantile((rank - 0.375) / ((double)n + 0.25));
+        const double z = hs__normal_quantile((rank - 0.375) / ((double)n + 0.25));
         for (size_t i = first; i < end; i++)
             score[order[i]] = z;
     }
 }
 
-double rank_quantile(const double *x, const size_t *order, size_t n, double p)
+double hs__rank_quantile(const double *x, const size_t *order, size_t n, double p)
 {
     const double at = (double)n * p + (1 - p); /* counted from 1 */
     double k = floor(at > 1 ? at : 1);
@@ -87,7 +87,7 @@ double rank_quantile(const double *x, const size_t *order, size_t n, double p)
     return low == high ? low : (1 - part) * low + part * high;
 }
 
-double rank_median(const double *x, const size_t *order, size_t n)
+double hs__rank_median(const double *x, const size_t *order, size_t n)
 {
     return n % 2 ? x[order[n / 2]] : (x[order[n / 2 - 1]] + x[order[n / 2]]) / 2;
 }
@@ -101,7 +101,7 @@ static double polynomial(const double coefficient[8], double x)
 }
 
 /* Wichura (1988), algorithm AS 241, PPND16: about 16 digits. */
-double normal_quantile(double p)
+double hs__normal_quantile(double p)
 {
     static const double centre[2][8] = {
         { 3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,

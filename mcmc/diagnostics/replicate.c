@@ -1,4 +1,4 @@
-#include <hastings/mcmc/replicate.h>
+#include <hastings/mcmc/diagnostics/replicate.h>
 
 #include <math.h>
 

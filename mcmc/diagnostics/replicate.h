@@ -16,8 +16,8 @@
  *
  * Replicas run one after the other; each may use all threads.
  */
-#ifndef HASTINGS_MCMC_REPLICATE_H
-#define HASTINGS_MCMC_REPLICATE_H
+#ifndef HASTINGS_MCMC_DIAGNOSTICS_REPLICATE_H
+#define HASTINGS_MCMC_DIAGNOSTICS_REPLICATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,7 +40,7 @@ typedef bool (*hs_replica)(uint64_t replica, double *figure, void *context);
 
 /** Runs up to `replicas` replicas of n figures. HS_EINVAL for no replicas, or more figures than
  *  HS_MOST_FIGURES, or if the first replica stops. */
-hs_status hs_replicate(size_t replicas, hs_replica run, void *context, hs_figure *figures,
-                       size_t n) HS_MUST_CHECK;
+HS_API hs_status hs_replicate(size_t replicas, hs_replica run, void *context, hs_figure *figures,
+                              size_t n) HS_MUST_CHECK;
 
 #endif

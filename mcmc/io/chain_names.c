@@ -1,4 +1,4 @@
-#include <hastings/mcmc/chain_names.h>
+#include <hastings/mcmc/io/chain_names.h>
 
 void hs_chain_names_free(hs_chain_names *names)
 {

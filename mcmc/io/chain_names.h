@@ -11,8 +11,8 @@
  * Names own their text. Functions that fill them expect nothing of what was there before, and leave
  * them empty after a failure.
  */
-#ifndef HASTINGS_MCMC_CHAIN_NAMES_H
-#define HASTINGS_MCMC_CHAIN_NAMES_H
+#ifndef HASTINGS_MCMC_IO_CHAIN_NAMES_H
+#define HASTINGS_MCMC_IO_CHAIN_NAMES_H
 
 #include <stddef.h>
 
@@ -25,6 +25,6 @@ typedef struct {
 } hs_chain_names;
 
 /** Frees what the names own, and empties them; NULL is allowed. */
-void hs_chain_names_free(hs_chain_names *names);
+HS_API void hs_chain_names_free(hs_chain_names *names);
 
 #endif

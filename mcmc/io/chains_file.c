@@ -1,4 +1,4 @@
-#include <hastings/mcmc/chains_file.h>
+#include <hastings/mcmc/io/chains_file.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <hastings/mcmc/netcdf.h>
-#include <hastings/mcmc/stan_csv.h>
+#include <hastings/mcmc/io/netcdf.h>
+#include <hastings/mcmc/io/stan_csv.h>
 
-#include "message_internal.h"
+#include <hastings/tensor/message.h>
 #include "npy_internal.h"
 
 /* ---- One file -------------------------------------------------------------------------------- */
@@ -25,14 +25,14 @@ static hs_status find_kind(const char *path, file_kind *found, hs_message *messa
     const ssize_t n = fd < 0 ? -1 : read(fd, first, sizeof first);
     if (n < 0) {
         const hs_status status =
-            message_fail(message, HS_EIO, "%.300s: cannot open it: %s", path, strerror(errno));
+            hs_message_fail(message, HS_EIO, "%.300s: cannot open it: %s", path, strerror(errno));
         if (fd >= 0)
             close(fd);
         return status;
     }
     close(fd);
     *found = CSV;
-    if (memcmp(first, npy_magic, sizeof npy_magic) == 0)
+    if (memcmp(first, hs__npy_magic, sizeof hs__npy_magic) == 0)
         *found = NPY;
     else if (memcmp(first, hdf5, sizeof hdf5) == 0 || memcmp(first, "CDF", 3) == 0)
         *found = NETCDF;
@@ -53,7 +53,7 @@ static hs_status count_names(hs_chain_names *names, size_t dim, const char *path
         names->name[names->count] = name;
     }
     if (names->count < dim)
-        return message_fail(message, HS_ENOMEM, "%.300s: out of memory for names", path);
+        return hs_message_fail(message, HS_ENOMEM, "%.300s: out of memory for names", path);
     return HS_OK;
 }
 
@@ -88,13 +88,14 @@ static hs_status compare(const part *first, const part *other, hs_message *messa
 {
     const hs_chains *a = first->chains, *b = other->chains;
     if (a->draws != b->draws || a->dim != b->dim)
-        return message_fail(message, HS_ESHAPE,
-                            "%.200s has chains of %zu draws in %zu dimensions, but %.200s of %zu "
-                            "draws in %zu",
-                            other->path, b->draws, b->dim, first->path, a->draws, a->dim);
+        return hs_message_fail(
+            message, HS_ESHAPE,
+            "%.200s has chains of %zu draws in %zu dimensions, but %.200s of %zu "
+            "draws in %zu",
+            other->path, b->draws, b->dim, first->path, a->draws, a->dim);
     for (size_t i = 0; first->named && other->named && i < a->dim; i++)
         if (strcmp(first->names.name[i], other->names.name[i]) != 0)
-            return message_fail(
+            return hs_message_fail(
                 message, HS_ESHAPE, "%.150s: coordinate %zu is \"%.60s\", but \"%.60s\" in %.150s",
                 other->path, i, other->names.name[i], first->names.name[i], first->path);
     return HS_OK;
@@ -168,17 +169,17 @@ static hs_status take_parts(part *parts, size_t count, hs_chains **chains, hs_ch
 hs_status hs_chains_read(hs_chains **chains, hs_chain_names *names, const char *const *paths,
                          size_t count, hs_message *message)
 {
-    message_clear(message);
+    hs_message_clear(message);
     if (names)
         *names = (hs_chain_names){ 0 };
     if (chains)
         *chains = NULL;
     if (!chains || !paths || count == 0)
-        return message_fail(message, HS_EINVAL,
-                            "hs_chains_read: no files, or no place for the chains");
+        return hs_message_fail(message, HS_EINVAL,
+                               "hs_chains_read: no files, or no place for the chains");
     part *parts = hs_alloc_zero(count, sizeof *parts);
     if (!parts)
-        return message_fail(message, HS_ENOMEM, "out of memory for %zu files", count);
+        return hs_message_fail(message, HS_ENOMEM, "out of memory for %zu files", count);
     hs_status status = HS_OK;
     for (size_t i = 0; i < count && status == HS_OK; i++) {
         part *p = &parts[i];
@@ -186,7 +187,7 @@ hs_status hs_chains_read(hs_chains **chains, hs_chain_names *names, const char *
         if (p->path)
             status = read_file(&p->chains, &p->names, &p->named, p->path, message);
         else
-            status = message_fail(message, HS_EINVAL, "hs_chains_read: path %zu is missing", i);
+            status = hs_message_fail(message, HS_EINVAL, "hs_chains_read: path %zu is missing", i);
     }
     if (status == HS_OK)
         status = take_parts(parts, count, chains, names, message);
@@ -209,22 +210,23 @@ static bool ends_with(const char *text, const char *end)
 hs_status hs_chains_write(const hs_chains *c, const char *const *names, const char *path,
                           hs_message *message)
 {
-    message_clear(message);
+    hs_message_clear(message);
     if (!path)
-        return message_fail(message, HS_EINVAL, "hs_chains_write: no path");
+        return hs_message_fail(message, HS_EINVAL, "hs_chains_write: no path");
     if (ends_with(path, ".npy"))
         return hs_chains_save(c, path, message);
     if (ends_with(path, ".nc"))
         return hs_chains_save_netcdf(c, &(hs_netcdf_options){ .labels = names }, path, message);
     if (!ends_with(path, ".csv"))
-        return message_fail(message, HS_EINVAL,
-                            "%.300s: unknown kind of file, expected .npy (NumPy), .nc (ArviZ) or "
-                            ".csv (CmdStan)",
-                            path);
+        return hs_message_fail(
+            message, HS_EINVAL,
+            "%.300s: unknown kind of file, expected .npy (NumPy), .nc (ArviZ) or "
+            ".csv (CmdStan)",
+            path);
     const size_t length = strlen(path) - strlen(".csv");
     char *stem = hs_alloc(length + 1);
     if (!stem)
-        return message_fail(message, HS_ENOMEM, "%.300s: out of memory", path);
+        return hs_message_fail(message, HS_ENOMEM, "%.300s: out of memory", path);
     memcpy(stem, path, length);
     stem[length] = '\0';
     const hs_status status =

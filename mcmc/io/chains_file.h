@@ -1,6 +1,6 @@
 /**
- * Chains in whatever kind of file: NumPy's (mcmc/chains.h), ArviZ's (mcmc/netcdf.h) or CmdStan's
- * (mcmc/stan_csv.h).
+ * Chains in whatever kind of file: NumPy's (mcmc/chains.h), ArviZ's (mcmc/io/netcdf.h) or CmdStan's
+ * (mcmc/io/stan_csv.h).
  *
  *     hs_chains *chains;
  *     hs_chain_names names;
@@ -13,10 +13,10 @@
  *         hs_chains_free(chains);
  *     }
  */
-#ifndef HASTINGS_MCMC_CHAINS_FILE_H
-#define HASTINGS_MCMC_CHAINS_FILE_H
+#ifndef HASTINGS_MCMC_IO_CHAINS_FILE_H
+#define HASTINGS_MCMC_IO_CHAINS_FILE_H
 
-#include <hastings/mcmc/chain_names.h>
+#include <hastings/mcmc/io/chain_names.h>
 #include <hastings/mcmc/chains.h>
 
 /**
@@ -28,15 +28,15 @@
  * Errors are those of the functions that read one kind; HS_ESHAPE if files do not fit together.
  * `*chains` is NULL after a failure. `names` and `message` may be NULL.
  */
-hs_status hs_chains_read(hs_chains **chains, hs_chain_names *names, const char *const *paths,
-                         size_t count, hs_message *message) HS_MUST_CHECK;
+HS_API hs_status hs_chains_read(hs_chains **chains, hs_chain_names *names, const char *const *paths,
+                                size_t count, hs_message *message) HS_MUST_CHECK;
 
 /**
  * Writes chains; the ending of `path` tells what: .npy (x alone), .nc, or .csv, where "a.csv" makes
  * a_1.csv, a_2.csv, ..., one a chain. `names` ([dim], or NULL) are of the coordinates; .npy files
  * have none. HS_EINVAL for another ending. `message` may be NULL.
  */
-hs_status hs_chains_write(const hs_chains *chains, const char *const *names, const char *path,
-                          hs_message *message) HS_MUST_CHECK;
+HS_API hs_status hs_chains_write(const hs_chains *chains, const char *const *names,
+                                 const char *path, hs_message *message) HS_MUST_CHECK;
 
 #endif

@@ -3,12 +3,12 @@
 #include <ctype.h>
 #include <string.h>
 
-bool span_equal(span a, span b)
+bool hs__span_equal(span a, span b)
 {
     return span_length(a) == span_length(b) && memcmp(a.at, b.at, span_length(a)) == 0;
 }
 
-bool span_is(span s, const char *text)
+bool hs__span_is(span s, const char *text)
 {
     return span_length(s) == strlen(text) && memcmp(s.at, text, span_length(s)) == 0;
 }
@@ -18,7 +18,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-span span_trim(span s)
+span hs__span_trim(span s)
 {
     while (s.at < s.end && is_blank(*s.at))
         s.at++;
@@ -27,7 +27,7 @@ span span_trim(span s)
     return s;
 }
 
-bool csv_next_line(csv_text *text, span *line)
+bool hs__csv_next_line(csv_text *text, span *line)
 {
     if (text->at == text->end)
         return false;
@@ -40,7 +40,7 @@ bool csv_next_line(csv_text *text, span *line)
     return true;
 }
 
-bool csv_is_word(const char *text, const char *const *words)
+bool hs__csv_is_word(const char *text, const char *const *words)
 {
     for (; *words; words++) {
         size_t i = 0;
@@ -52,7 +52,7 @@ bool csv_is_word(const char *text, const char *const *words)
     return false;
 }
 
-bool csv_begin_numbers(csv_locale *locale)
+bool hs__csv_begin_numbers(csv_locale *locale)
 {
     locale->own = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     if (locale->own == (locale_t)0)
@@ -61,7 +61,7 @@ bool csv_begin_numbers(csv_locale *locale)
     return true;
 }
 
-void csv_end_numbers(csv_locale *locale)
+void hs__csv_end_numbers(csv_locale *locale)
 {
     uselocale(locale->before);
     freelocale(locale->own);

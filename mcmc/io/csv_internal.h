@@ -1,6 +1,6 @@
 /* Lines, fields and numbers of CSV files. */
-#ifndef HASTINGS_MCMC_CSV_INTERNAL_H
-#define HASTINGS_MCMC_CSV_INTERNAL_H
+#ifndef HASTINGS_MCMC_IO_CSV_INTERNAL_H
+#define HASTINGS_MCMC_IO_CSV_INTERNAL_H
 
 #include <locale.h>
 #include <stdbool.h>
@@ -21,11 +21,11 @@ static inline int span_shown(span s, int most)
     return span_length(s) < (size_t)most ? (int)span_length(s) : most;
 }
 
-bool span_equal(span a, span b);
-bool span_is(span s, const char *text);
+bool hs__span_equal(span a, span b);
+bool hs__span_is(span s, const char *text);
 
 /* Without blanks at its ends. */
-span span_trim(span s);
+span hs__span_trim(span s);
 
 /* A text that is still to be read. */
 typedef struct {
@@ -34,17 +34,17 @@ typedef struct {
 } csv_text;
 
 /* Takes the next line, without its end (LF or CRLF); false if there is none. */
-bool csv_next_line(csv_text *text, span *line);
+bool hs__csv_next_line(csv_text *text, span *line);
 
 /* Whether a text is one of these words (the last is NULL), which are in lower case, in any case. */
-bool csv_is_word(const char *text, const char *const *words);
+bool hs__csv_is_word(const char *text, const char *const *words);
 
-/* Switches this thread to numbers with a decimal point; returns what csv_end_numbers() wants. */
+/* Switches this thread to numbers with a decimal point; returns what hs__csv_end_numbers() wants. */
 typedef struct {
     locale_t own, before;
 } csv_locale;
 
-bool csv_begin_numbers(csv_locale *locale);
-void csv_end_numbers(csv_locale *locale);
+bool hs__csv_begin_numbers(csv_locale *locale);
+void hs__csv_end_numbers(csv_locale *locale);
 
 #endif

@@ -1,4 +1,4 @@
-#include <hastings/mcmc/dataset.h>
+#include <hastings/mcmc/io/dataset.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 
 #include "dataset_internal.h"
 
-hs_dataset_options dataset_options(const hs_dataset_options *options)
+hs_dataset_options hs__dataset_options(const hs_dataset_options *options)
 {
     hs_dataset_options o = options ? *options : (hs_dataset_options){ 0 };
     if (!o.max_rows)
@@ -20,16 +20,16 @@ hs_dataset_options dataset_options(const hs_dataset_options *options)
     return o;
 }
 
-hs_status dataset_new(hs_dataset **data, size_t rows, size_t features, const hs_dataset_options *o,
-                      const char *what, hs_message *message)
+hs_status hs__dataset_new(hs_dataset **data, size_t rows, size_t features,
+                          const hs_dataset_options *o, const char *what, hs_message *message)
 {
     if (rows > o->max_rows || features > o->max_features)
-        return message_fail(message, HS_EOVERFLOW,
-                            "%.300s: %zu rows of %zu features, the limits are %zu and %zu", what,
-                            rows, features, o->max_rows, o->max_features);
+        return hs_message_fail(message, HS_EOVERFLOW,
+                               "%.300s: %zu rows of %zu features, the limits are %zu and %zu", what,
+                               rows, features, o->max_rows, o->max_features);
     hs_dataset *d = hs_alloc_zero(1, sizeof *d);
     if (!d)
-        return message_fail(message, HS_ENOMEM, "%.300s: out of memory", what);
+        return hs_message_fail(message, HS_ENOMEM, "%.300s: out of memory", what);
     const size_t columns = features + !o->no_intercept;
     d->rows = rows;
     d->features = features;
@@ -41,9 +41,9 @@ hs_status dataset_new(hs_dataset **data, size_t rows, size_t features, const hs_
     d->names = hs_arena_alloc(&d->text, columns * sizeof *d->names);
     if (!d->x || !d->y || !d->mean || !d->sd || !d->names) {
         hs_dataset_free(d);
-        return message_fail(message, HS_ENOMEM,
-                            "%.300s: out of memory for %zu rows of %zu features", what, rows,
-                            features);
+        return hs_message_fail(message, HS_ENOMEM,
+                               "%.300s: out of memory for %zu rows of %zu features", what, rows,
+                               features);
     }
     for (size_t i = 0; i < columns; i++) {
         d->names[i] = "";
@@ -70,20 +70,20 @@ void hs_dataset_free(hs_dataset *d)
     hs_free(d);
 }
 
-double *dataset_row(const hs_dataset *d, size_t row)
+double *hs__dataset_row(const hs_dataset *d, size_t row)
 {
     return d->x + row * d->columns + (d->columns - d->features);
 }
 
-hs_status dataset_count_labels(hs_dataset *d, const char *what, hs_message *message)
+hs_status hs__dataset_count_labels(hs_dataset *d, const char *what, hs_message *message)
 {
     d->ones = 0;
     for (size_t r = 0; r < d->rows; r++)
         d->ones += d->y[r] == 1;
     if (d->ones == 0 || d->ones == d->rows)
-        return message_fail(message, HS_EINVAL,
-                            "%.300s: there is one class only: all %zu labels are %d", what, d->rows,
-                            d->ones != 0);
+        return hs_message_fail(message, HS_EINVAL,
+                               "%.300s: there is one class only: all %zu labels are %d", what,
+                               d->rows, d->ones != 0);
     return HS_OK;
 }
 
@@ -97,8 +97,8 @@ static hs_status read_all(int fd, const char *path, size_t most, size_t room, ch
             const size_t more = *bytes ? 2 * room : room;
             char *grown = hs_grow(*bytes, used, more);
             if (!grown)
-                return message_fail(message, HS_ENOMEM, "%.300s: out of memory for its %zu bytes",
-                                    path, more);
+                return hs_message_fail(message, HS_ENOMEM,
+                                       "%.300s: out of memory for its %zu bytes", path, more);
             *bytes = grown;
             room = more;
         }
@@ -106,12 +106,12 @@ static hs_status read_all(int fd, const char *path, size_t most, size_t room, ch
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return message_fail(message, HS_EIO, "%.300s: cannot read it: %s", path,
-                                strerror(errno));
+            return hs_message_fail(message, HS_EIO, "%.300s: cannot read it: %s", path,
+                                   strerror(errno));
         used += (size_t)n;
         if (used > most)
-            return message_fail(message, HS_EOVERFLOW, "%.300s: longer than %zu bytes, the limit",
-                                path, most);
+            return hs_message_fail(message, HS_EOVERFLOW,
+                                   "%.300s: longer than %zu bytes, the limit", path, most);
         if (n == 0)
             break;
     }
@@ -120,13 +120,14 @@ static hs_status read_all(int fd, const char *path, size_t most, size_t room, ch
     return HS_OK;
 }
 
-hs_status dataset_read_file(const char *path, size_t most, char **bytes, size_t *length,
-                            hs_message *message)
+hs_status hs__dataset_read_file(const char *path, size_t most, char **bytes, size_t *length,
+                                hs_message *message)
 {
     *bytes = NULL;
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return message_fail(message, HS_EIO, "%.300s: cannot open it: %s", path, strerror(errno));
+        return hs_message_fail(message, HS_EIO, "%.300s: cannot open it: %s", path,
+                               strerror(errno));
     struct stat found;
     size_t room = 1 << 16;
     if (fstat(fd, &found) == 0 && S_ISREG(found.st_mode) && found.st_size > 0 &&

@@ -20,8 +20,8 @@
  *
  * A data set is a plain struct that belongs to the caller; functions may run on any thread.
  */
-#ifndef HASTINGS_MCMC_DATASET_H
-#define HASTINGS_MCMC_DATASET_H
+#ifndef HASTINGS_MCMC_IO_DATASET_H
+#define HASTINGS_MCMC_IO_DATASET_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,8 +62,9 @@ typedef struct {
  * with one value that was to be standardised; HS_EOVERFLOW beyond the limits; HS_ENOMEM. `*data` is
  * NULL after a failure. `options` and `message` may be NULL.
  */
-hs_status hs_dataset_load_csv(hs_dataset **data, const char *path,
-                              const hs_dataset_options *options, hs_message *message) HS_MUST_CHECK;
+HS_API hs_status hs_dataset_load_csv(hs_dataset **data, const char *path,
+                                     const hs_dataset_options *options,
+                                     hs_message *message) HS_MUST_CHECK;
 
 /**
  * Reads two classes of a set of images in MNIST's IDX format, gzipped or not: y is 0 for images
@@ -71,11 +72,11 @@ hs_status hs_dataset_load_csv(hs_dataset **data, const char *path,
  * Of the options no_intercept and the limits count. Errors as above; HS_EFORMAT also for another
  * magic number, sizes that disagree, and files that are damaged, too short or too long.
  */
-hs_status hs_dataset_load_idx(hs_dataset **data, const char *images, const char *labels, int zero,
-                              int one, const hs_dataset_options *options,
-                              hs_message *message) HS_MUST_CHECK;
+HS_API hs_status hs_dataset_load_idx(hs_dataset **data, const char *images, const char *labels,
+                                     int zero, int one, const hs_dataset_options *options,
+                                     hs_message *message) HS_MUST_CHECK;
 
 /** Frees a data set; NULL is allowed. */
-void hs_dataset_free(hs_dataset *data);
+HS_API void hs_dataset_free(hs_dataset *data);
 
 #endif

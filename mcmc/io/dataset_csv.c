@@ -24,11 +24,11 @@ static span next_field(span *line, bool *last)
     const char *p = line->at;
     for (; p < line->end && (quoted || *p != ','); p++)
         quoted = quoted != (*p == '"');
-    span field = span_trim((span){ line->at, p });
+    span field = hs__span_trim((span){ line->at, p });
     *last = p == line->end;
     line->at = *last ? p : p + 1;
     if (field.end - field.at >= 2 && *field.at == '"' && field.end[-1] == '"')
-        field = span_trim((span){ field.at + 1, field.end - 1 });
+        field = hs__span_trim((span){ field.at + 1, field.end - 1 });
     return field;
 }
 
@@ -42,8 +42,8 @@ static size_t count_fields(span line)
 
 #define AT_FIELD(s, column) (s)->path, (s)->text.line, (column) + 1, (s)->names[column]
 #define FIELD_FAIL(s, column, status, format, ...)                                                 \
-    message_fail((s)->message, status, "%.300s, line %zu, column %zu (%.60s): " format,            \
-                 AT_FIELD(s, column), __VA_ARGS__)
+    hs_message_fail((s)->message, status, "%.300s, line %zu, column %zu (%.60s): " format,         \
+                    AT_FIELD(s, column), __VA_ARGS__)
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
@@ -58,10 +58,10 @@ static hs_status parse_number(const scanner *s, size_t column, span field, doubl
         return FIELD_FAIL(s, column, HS_EFORMAT, "\"%.*s...\" (%zu characters) is not a number",
                           SHOWN, field.at, length);
     memcpy(text, field.at, length);
-    if (csv_is_word(text, missing))
+    if (hs__csv_is_word(text, missing))
         return FIELD_FAIL(s, column, HS_EFORMAT, "the value is missing%s%s%s", length ? " (" : "",
                           text, length ? ")" : "");
-    if (csv_is_word(text, nonfinite))
+    if (hs__csv_is_word(text, nonfinite))
         return FIELD_FAIL(s, column, HS_ENONFINITE, "%s is not a finite number", text);
     char *end = text;
     if (strspn(text, "0123456789+-.eE") == length)
@@ -86,20 +86,20 @@ static bool looks_like_number(span field)
 static hs_status read_header(scanner *s, hs_arena *arena, size_t *columns, size_t most)
 {
     span line;
-    if (!csv_next_line(&s->text, &line) || span_trim(line).at == span_trim(line).end)
-        return message_fail(s->message, HS_EFORMAT, "%.300s: %s", s->path,
-                            s->text.at == s->text.end ? "the file is empty"
-                                                      : "line 1, the header, is empty");
+    if (!hs__csv_next_line(&s->text, &line) || hs__span_trim(line).at == hs__span_trim(line).end)
+        return hs_message_fail(s->message, HS_EFORMAT, "%.300s: %s", s->path,
+                               s->text.at == s->text.end ? "the file is empty"
+                                                         : "line 1, the header, is empty");
     const size_t count = count_fields(line);
     if (count > most)
-        return message_fail(s->message, HS_EOVERFLOW,
-                            "%.300s, line 1: %zu columns, the limit is %zu features and a label",
-                            s->path, count, most - 1);
+        return hs_message_fail(s->message, HS_EOVERFLOW,
+                               "%.300s, line 1: %zu columns, the limit is %zu features and a label",
+                               s->path, count, most - 1);
     if (count < 2)
-        return message_fail(s->message, HS_EFORMAT,
-                            "%.300s, line 1: one column only, expected features and a label, "
-                            "separated by commas",
-                            s->path);
+        return hs_message_fail(s->message, HS_EFORMAT,
+                               "%.300s, line 1: one column only, expected features and a label, "
+                               "separated by commas",
+                               s->path);
     const char **names = hs_arena_alloc(arena, count * sizeof *names);
     bool last, numbers = true;
     for (size_t i = 0; names && i < count; i++) {
@@ -115,15 +115,16 @@ static hs_status read_header(scanner *s, hs_arena *arena, size_t *columns, size_
         names[i] = name;
         numbers = numbers && looks_like_number(field);
         if (length == 0)
-            return message_fail(s->message, HS_EFORMAT, "%.300s, line 1, column %zu has no name",
-                                s->path, i + 1);
+            return hs_message_fail(s->message, HS_EFORMAT, "%.300s, line 1, column %zu has no name",
+                                   s->path, i + 1);
     }
     if (!names)
-        return message_fail(s->message, HS_ENOMEM, "%.300s: out of memory for its header", s->path);
+        return hs_message_fail(s->message, HS_ENOMEM, "%.300s: out of memory for its header",
+                               s->path);
     if (numbers)
-        return message_fail(s->message, HS_EFORMAT,
-                            "%.300s, line 1 has numbers where the names of columns were expected",
-                            s->path);
+        return hs_message_fail(
+            s->message, HS_EFORMAT,
+            "%.300s, line 1 has numbers where the names of columns were expected", s->path);
     s->names = names;
     *columns = count;
     return HS_OK;
@@ -134,9 +135,9 @@ static hs_status find_label(const scanner *s, const hs_dataset_options *o, size_
 {
     *label = o->label_column ? o->label_column - 1 : columns - 1;
     if (!o->label && *label >= columns)
-        return message_fail(s->message, HS_EINVAL,
-                            "%.300s: no column %zu for the label, it has %zu", s->path,
-                            o->label_column, columns);
+        return hs_message_fail(s->message, HS_EINVAL,
+                               "%.300s: no column %zu for the label, it has %zu", s->path,
+                               o->label_column, columns);
     size_t found = 0;
     for (size_t i = 0; o->label && i < columns; i++) {
         if (strcmp(s->names[i], o->label) == 0) {
@@ -145,8 +146,8 @@ static hs_status find_label(const scanner *s, const hs_dataset_options *o, size_
         }
     }
     if (o->label && found != 1)
-        return message_fail(s->message, HS_EINVAL, "%.300s: %s column is called \"%.60s\"", s->path,
-                            found ? "more than one" : "no", o->label);
+        return hs_message_fail(s->message, HS_EINVAL, "%.300s: %s column is called \"%.60s\"",
+                               s->path, found ? "more than one" : "no", o->label);
     return HS_OK;
 }
 
@@ -157,8 +158,8 @@ static size_t count_rows(scanner s)
 {
     size_t last = s.text.line;
     const size_t first = s.text.line;
-    for (span line; csv_next_line(&s.text, &line);)
-        if (span_trim(line).at < span_trim(line).end)
+    for (span line; hs__csv_next_line(&s.text, &line);)
+        if (hs__span_trim(line).at < hs__span_trim(line).end)
             last = s.text.line;
     return last - first;
 }
@@ -166,11 +167,11 @@ static size_t count_rows(scanner s)
 static hs_status read_row(const scanner *s, span line, size_t columns, size_t label, double *x,
                           double *y)
 {
-    const size_t count = span_trim(line).at < span_trim(line).end ? count_fields(line) : 0;
+    const size_t count = hs__span_trim(line).at < hs__span_trim(line).end ? count_fields(line) : 0;
     if (count != columns)
-        return message_fail(s->message, HS_EFORMAT,
-                            "%.300s, line %zu has %zu columns, the header has %zu", s->path,
-                            s->text.line, count, columns);
+        return hs_message_fail(s->message, HS_EFORMAT,
+                               "%.300s, line %zu has %zu columns, the header has %zu", s->path,
+                               s->text.line, count, columns);
     bool last;
     for (size_t i = 0; i < columns; i++) {
         double value = 0;
@@ -191,15 +192,15 @@ static hs_status read_row(const scanner *s, span line, size_t columns, size_t la
 static hs_status read_rows(scanner *s, hs_dataset *d, size_t label)
 {
     csv_locale locale;
-    if (!csv_begin_numbers(&locale))
-        return message_fail(s->message, HS_ENOMEM, "%.300s: no \"C\" locale", s->path);
+    if (!hs__csv_begin_numbers(&locale))
+        return hs_message_fail(s->message, HS_ENOMEM, "%.300s: no \"C\" locale", s->path);
     hs_status status = HS_OK;
     for (size_t r = 0; r < d->rows && status == HS_OK; r++) {
         span line = { NULL, NULL };
-        csv_next_line(&s->text, &line);
-        status = read_row(s, line, d->features + 1, label, dataset_row(d, r), &d->y[r]);
+        hs__csv_next_line(&s->text, &line);
+        status = read_row(s, line, d->features + 1, label, hs__dataset_row(d, r), &d->y[r]);
     }
-    csv_end_numbers(&locale);
+    hs__csv_end_numbers(&locale);
     return status;
 }
 
@@ -219,14 +220,15 @@ static hs_status standardise(hs_dataset *d, bool allow_constant, const char *pat
             variance += c * c / (double)d->rows;
         }
         if (!varies && !allow_constant)
-            return message_fail(message, HS_EINVAL,
-                                "%.300s: column \"%.60s\" has the value %g in all rows and cannot "
-                                "be standardised",
-                                path, d->names[i], d->x[i]);
+            return hs_message_fail(
+                message, HS_EINVAL,
+                "%.300s: column \"%.60s\" has the value %g in all rows and cannot "
+                "be standardised",
+                path, d->names[i], d->x[i]);
         if (!isfinite(variance) || (varies && !(variance > 0)))
-            return message_fail(message, HS_EINVAL,
-                                "%.300s: column \"%.60s\" is too %s to be standardised", path,
-                                d->names[i], variance > 0 ? "large" : "nearly constant");
+            return hs_message_fail(message, HS_EINVAL,
+                                   "%.300s: column \"%.60s\" is too %s to be standardised", path,
+                                   d->names[i], variance > 0 ? "large" : "nearly constant");
         d->mean[i] = varies ? mean : d->x[i];
         d->sd[i] = varies ? sqrt(variance) : 1;
         for (size_t r = 0; r < d->rows; r++)
@@ -241,7 +243,7 @@ static hs_status name_columns(const scanner *s, hs_dataset *d, size_t label)
     for (size_t i = 0; i <= d->features; i++) {
         const char *name = hs_arena_string(&d->text, s->names[i]);
         if (!name)
-            return message_fail(s->message, HS_ENOMEM, "%.300s: out of memory", s->path);
+            return hs_message_fail(s->message, HS_ENOMEM, "%.300s: out of memory", s->path);
         if (i == label)
             d->label = name;
         else
@@ -260,14 +262,15 @@ static hs_status parse(scanner *s, const hs_dataset_options *o, hs_arena *arena,
         return status;
     const size_t rows = count_rows(*s);
     if (rows == 0)
-        return message_fail(s->message, HS_EFORMAT, "%.300s: no rows follow the header", s->path);
-    status = dataset_new(data, rows, columns - 1, o, s->path, s->message);
+        return hs_message_fail(s->message, HS_EFORMAT, "%.300s: no rows follow the header",
+                               s->path);
+    status = hs__dataset_new(data, rows, columns - 1, o, s->path, s->message);
     if (status == HS_OK)
         status = name_columns(s, *data, label);
     if (status == HS_OK)
         status = read_rows(s, *data, label);
     if (status == HS_OK)
-        status = dataset_count_labels(*data, s->path, s->message);
+        status = hs__dataset_count_labels(*data, s->path, s->message);
     if (status == HS_OK && !o->raw)
         status = standardise(*data, o->allow_constant, s->path, s->message);
     return status;
@@ -276,22 +279,23 @@ static hs_status parse(scanner *s, const hs_dataset_options *o, hs_arena *arena,
 hs_status hs_dataset_load_csv(hs_dataset **data, const char *path,
                               const hs_dataset_options *options, hs_message *message)
 {
-    message_clear(message);
+    hs_message_clear(message);
     if (!data || !path)
-        return message_fail(message, HS_EINVAL, "hs_dataset_load_csv: no path, or no place for it");
+        return hs_message_fail(message, HS_EINVAL,
+                               "hs_dataset_load_csv: no path, or no place for it");
     *data = NULL;
-    const hs_dataset_options o = dataset_options(options);
+    const hs_dataset_options o = hs__dataset_options(options);
     hs_arena arena = { 0 }; /* of the header */
     char *bytes;
     size_t length = 0;
-    hs_status status = dataset_read_file(path, o.max_bytes, &bytes, &length, message);
+    hs_status status = hs__dataset_read_file(path, o.max_bytes, &bytes, &length, message);
     if (status != HS_OK)
         return status;
     scanner s = { .path = path, .text = { bytes, bytes + length, 0 }, .message = message };
     if (length >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) /* a byte order mark */
         s.text.at += 3;
     if (memchr(bytes, '\0', length))
-        status = message_fail(message, HS_EFORMAT, "%.300s: not a text file", path);
+        status = hs_message_fail(message, HS_EFORMAT, "%.300s: not a text file", path);
     else
         status = parse(&s, &o, &arena, data);
     hs_arena_free(&arena);

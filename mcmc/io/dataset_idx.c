@@ -22,7 +22,7 @@ typedef struct {
     unsigned char *buffer;
 } source;
 
-#define SOURCE_FAIL(s, status, ...) message_fail((s)->message, status, "%.300s: " __VA_ARGS__)
+#define SOURCE_FAIL(s, status, ...) hs_message_fail((s)->message, status, "%.300s: " __VA_ARGS__)
 
 static void *allocate_for_zlib(void *context, unsigned count, unsigned size)
 {
@@ -187,7 +187,7 @@ static hs_status name_pixels(hs_dataset *d, size_t width, const char *path, hs_m
         snprintf(text, sizeof text, "pixel %zu,%zu", i / width, i % width);
         const char *name = hs_arena_string(&d->text, text);
         if (!name)
-            return message_fail(message, HS_ENOMEM, "%.300s: out of memory", path);
+            return hs_message_fail(message, HS_ENOMEM, "%.300s: out of memory", path);
         d->names[d->columns - d->features + i] = name;
     }
     return HS_OK;
@@ -209,7 +209,7 @@ static hs_status fill_rows(source *s, hs_dataset *d, const unsigned char *labels
                                  i + 1, count);
         if (status != HS_OK || (labels[i] != classes[0] && labels[i] != classes[1]))
             continue;
-        double *x = dataset_row(d, row);
+        double *x = hs__dataset_row(d, row);
         for (size_t k = 0; k < d->features; k++)
             x[k] = image[k] / 255.0;
         d->y[row++] = labels[i] == classes[1];
@@ -236,7 +236,7 @@ static hs_status read_images(hs_dataset **data, const char *path, const unsigned
                              "images of %zu x %zu pixels (at most %zu)", path, sizes[1], sizes[2],
                              o->max_features);
     if (status == HS_OK)
-        status = dataset_new(data, rows, sizes[1] * sizes[2], o, path, message);
+        status = hs__dataset_new(data, rows, sizes[1] * sizes[2], o, path, message);
     if (status == HS_OK)
         status = name_pixels(*data, sizes[2], path, message);
     if (status == HS_OK)
@@ -250,14 +250,15 @@ static hs_status read_images(hs_dataset **data, const char *path, const unsigned
 hs_status hs_dataset_load_idx(hs_dataset **data, const char *images, const char *labels, int zero,
                               int one, const hs_dataset_options *options, hs_message *message)
 {
-    message_clear(message);
+    hs_message_clear(message);
     if (!data || !images || !labels)
-        return message_fail(message, HS_EINVAL, "hs_dataset_load_idx: no path, or no place for it");
+        return hs_message_fail(message, HS_EINVAL,
+                               "hs_dataset_load_idx: no path, or no place for it");
     *data = NULL;
     if (zero == one || zero < 0 || one < 0 || zero > UCHAR_MAX || one > UCHAR_MAX)
-        return message_fail(message, HS_EINVAL,
-                            "classes %d and %d: two labels of 0 to 255 are needed", zero, one);
-    const hs_dataset_options o = dataset_options(options);
+        return hs_message_fail(message, HS_EINVAL,
+                               "classes %d and %d: two labels of 0 to 255 are needed", zero, one);
+    const hs_dataset_options o = hs__dataset_options(options);
     const int classes[2] = { zero, one };
     unsigned char *label = NULL;
     size_t count = 0, found[2] = { 0, 0 };
@@ -267,12 +268,12 @@ hs_status hs_dataset_load_idx(hs_dataset **data, const char *images, const char 
             found[k] += label[i] == classes[k];
     for (int k = 0; k < 2 && status == HS_OK; k++)
         if (found[k] == 0)
-            status = message_fail(message, HS_EINVAL, "%.300s: none of its %zu labels is %d",
-                                  labels, count, classes[k]);
+            status = hs_message_fail(message, HS_EINVAL, "%.300s: none of its %zu labels is %d",
+                                     labels, count, classes[k]);
     if (status == HS_OK)
         status = read_images(data, images, label, count, found[0] + found[1], classes, &o, message);
     if (status == HS_OK)
-        status = dataset_count_labels(*data, labels, message);
+        status = hs__dataset_count_labels(*data, labels, message);
     hs_free(label);
     if (status != HS_OK) {
         hs_dataset_free(*data);

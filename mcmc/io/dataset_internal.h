@@ -1,27 +1,27 @@
 /* What the readers of data sets share. */
-#ifndef HASTINGS_MCMC_DATASET_INTERNAL_H
-#define HASTINGS_MCMC_DATASET_INTERNAL_H
+#ifndef HASTINGS_MCMC_IO_DATASET_INTERNAL_H
+#define HASTINGS_MCMC_IO_DATASET_INTERNAL_H
 
-#include <hastings/mcmc/dataset.h>
+#include <hastings/mcmc/io/dataset.h>
 
-#include "message_internal.h"
+#include <hastings/tensor/message.h>
 
 /* The options with their defaults filled in. */
-hs_dataset_options dataset_options(const hs_dataset_options *options);
+hs_dataset_options hs__dataset_options(const hs_dataset_options *options);
 
 /* A data set with room for the rows, its ones in place if there is an intercept, its names empty
  * except the intercept's. `what` (a path) begins the message. */
-hs_status dataset_new(hs_dataset **data, size_t rows, size_t features,
-                      const hs_dataset_options *options, const char *what, hs_message *message);
+hs_status hs__dataset_new(hs_dataset **data, size_t rows, size_t features,
+                          const hs_dataset_options *options, const char *what, hs_message *message);
 
 /* Row r of x without the intercept. */
-double *dataset_row(const hs_dataset *data, size_t row);
+double *hs__dataset_row(const hs_dataset *data, size_t row);
 
 /* Counts the labels; HS_EINVAL if there is one class only. */
-hs_status dataset_count_labels(hs_dataset *data, const char *what, hs_message *message);
+hs_status hs__dataset_count_labels(hs_dataset *data, const char *what, hs_message *message);
 
 /* A whole file in memory, ended by '\0'; HS_EOVERFLOW if it is longer than `most`. */
-hs_status dataset_read_file(const char *path, size_t most, char **bytes, size_t *length,
-                            hs_message *message);
+hs_status hs__dataset_read_file(const char *path, size_t most, char **bytes, size_t *length,
+                                hs_message *message);
 
 #endif

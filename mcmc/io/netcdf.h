@@ -24,10 +24,10 @@
  * HDF5, which NetCDF is built on, is not thread-safe: calls of these functions wait for each other.
  * A program that uses NetCDF or HDF5 by itself must not do so at the same time.
  */
-#ifndef HASTINGS_MCMC_NETCDF_H
-#define HASTINGS_MCMC_NETCDF_H
+#ifndef HASTINGS_MCMC_IO_NETCDF_H
+#define HASTINGS_MCMC_IO_NETCDF_H
 
-#include <hastings/mcmc/chain_names.h>
+#include <hastings/mcmc/io/chain_names.h>
 #include <hastings/mcmc/chains.h>
 
 /** Zero is the default of each. */
@@ -41,8 +41,8 @@ typedef struct {
 
 /** Saves chains. HS_EIO if the file cannot be written, HS_EINVAL for no chains or a name that
  *  NetCDF does not allow, HS_ENOMEM. `options` and `message` may be NULL. */
-hs_status hs_chains_save_netcdf(const hs_chains *chains, const hs_netcdf_options *options,
-                                const char *path, hs_message *message) HS_MUST_CHECK;
+HS_API hs_status hs_chains_save_netcdf(const hs_chains *chains, const hs_netcdf_options *options,
+                                       const char *path, hs_message *message) HS_MUST_CHECK;
 
 /** Zero is the default of each. */
 typedef struct {
@@ -61,8 +61,8 @@ typedef struct {
  * group or variable; HS_ESHAPE if variables do not begin with chain and draw, or have no draws;
  * HS_ENOMEM. `*chains` is NULL after a failure. `selection`, `names` and `message` may be NULL.
  */
-hs_status hs_chains_load_netcdf(hs_chains **chains, const char *path,
-                                const hs_netcdf_selection *selection, hs_chain_names *names,
-                                hs_message *message) HS_MUST_CHECK;
+HS_API hs_status hs_chains_load_netcdf(hs_chains **chains, const char *path,
+                                       const hs_netcdf_selection *selection, hs_chain_names *names,
+                                       hs_message *message) HS_MUST_CHECK;
 
 #endif

@@ -57,7 +57,7 @@ static hs_status read_axis(const netcdf_reader *r, int dimension, size_t count, 
         error = nc_get_var_longlong(r->group, variable, a->index);
     for (size_t i = 0; type == NC_NAT && i < count; i++)
         a->index[i] = (long long)i;
-    return error == NC_NOERR ? HS_OK : netcdf_fail(r, error, "labels");
+    return error == NC_NOERR ? HS_OK : hs__netcdf_fail(r, error, "labels");
 }
 
 /* Appends to text[size], where `used` bytes are used; returns how many are now. Without `text`,
@@ -115,7 +115,7 @@ static hs_status name_field(const netcdf_reader *r, const netcdf_field *field,
     return status;
 }
 
-hs_status netcdf_read_names(const netcdf_reader *r, hs_chain_names *names)
+hs_status hs__netcdf_read_names(const netcdf_reader *r, hs_chain_names *names)
 {
     names->name = hs_arena_alloc(&names->text, r->dim * sizeof *names->name);
     if (!names->name)

@@ -9,7 +9,7 @@
 
 #include <hastings/tensor/memory.h>
 
-hs_status netcdf_fail(const netcdf_reader *r, int error, const char *what)
+hs_status hs__netcdf_fail(const netcdf_reader *r, int error, const char *what)
 {
     const hs_status status = error == NC_ENOMEM ? HS_ENOMEM : error > 0 ? HS_EIO : HS_EFORMAT;
     return NETCDF_FAIL(r, status, "cannot read %.100s: %s", r->path, what, nc_strerror(error));
@@ -103,7 +103,7 @@ static hs_status consider(netcdf_reader *r, int i, const char *wanted)
         return NETCDF_FAIL(r, HS_ESHAPE, "variable \"%.100s\" has %d axes, expected at most %d",
                            r->path, field.name, field.rank, NETCDF_RANK);
     if (error != NC_NOERR && error != NC_EMAXDIMS)
-        return netcdf_fail(r, error, "its variables");
+        return hs__netcdf_fail(r, error, "its variables");
     const bool draws = error == NC_NOERR && is_chain_draw(r->group, &field);
     if (is_wanted && !is_number(type))
         return NETCDF_FAIL(r, HS_EDTYPE, "variable \"%.100s\" is not of numbers", r->path,
@@ -122,7 +122,7 @@ static hs_status choose_fields(netcdf_reader *r, const char *wanted)
     int count = 0;
     const int error = nc_inq_nvars(r->group, &count);
     if (error != NC_NOERR)
-        return netcdf_fail(r, error, "its variables");
+        return hs__netcdf_fail(r, error, "its variables");
     r->field = hs_alloc(((size_t)count + 1) * sizeof *r->field);
     if (!r->field)
         return NETCDF_FAIL(r, HS_ENOMEM, "out of memory for %d variables", r->path, count);
@@ -160,7 +160,7 @@ static hs_status read_field(const netcdf_reader *r, const netcdf_field *field, s
                    field->count * sizeof *chain);
     }
     hs_free(chain);
-    return error == NC_NOERR ? HS_OK : netcdf_fail(r, error, field->name);
+    return error == NC_NOERR ? HS_OK : hs__netcdf_fail(r, error, field->name);
 }
 
 /* The variable of a statistic if it is there and has one number a draw; -1 otherwise. */
@@ -205,8 +205,8 @@ static hs_status read_all(const netcdf_reader *r, int stats, hs_chains **chains)
     unsigned keep = 0;
     int variable[NETCDF_NUMBERS + 1];
     for (int i = 0; i <= NETCDF_NUMBERS; i++) {
-        variable[i] = stats < 0 ? -1 : find_stat(r, stats, netcdf_stats[i].name);
-        keep |= variable[i] < 0 ? 0 : netcdf_stats[i].keep;
+        variable[i] = stats < 0 ? -1 : find_stat(r, stats, hs__netcdf_stats[i].name);
+        keep |= variable[i] < 0 ? 0 : hs__netcdf_stats[i].keep;
     }
     hs_status status = hs_chains_new(chains, r->chains, r->draws, r->dim, keep, NULL);
     if (status != HS_OK)
@@ -217,11 +217,11 @@ static hs_status read_all(const netcdf_reader *r, int stats, hs_chains **chains)
     int error = NC_NOERR;
     for (int i = 0; i < NETCDF_NUMBERS && error == NC_NOERR; i++)
         if (variable[i] >= 0)
-            error = nc_get_var_double(stats, variable[i], netcdf_numbers(c, i));
+            error = nc_get_var_double(stats, variable[i], hs__netcdf_numbers(c, i));
     if (c->accepted && error == NC_NOERR)
         error = nc_get_var_schar(stats, variable[NETCDF_NUMBERS], (signed char *)c->accepted);
     if (error != NC_NOERR && status == HS_OK)
-        status = netcdf_fail(r, error, STATS);
+        status = hs__netcdf_fail(r, error, STATS);
     if (stats >= 0) {
         c->proposals = get_count(stats, "proposals");
         c->gradients = get_count(stats, "gradients");
@@ -264,7 +264,7 @@ static hs_status load(netcdf_reader *r, const hs_netcdf_selection *selection, hs
     if (status == HS_OK)
         status = read_all(r, stats, chains);
     if (status == HS_OK && names)
-        status = netcdf_read_names(r, names);
+        status = hs__netcdf_read_names(r, names);
     nc_close(r->file);
     hs_free(r->field);
     return status;
@@ -274,14 +274,14 @@ hs_status hs_chains_load_netcdf(hs_chains **chains, const char *path,
                                 const hs_netcdf_selection *selection, hs_chain_names *names,
                                 hs_message *message)
 {
-    message_clear(message);
+    hs_message_clear(message);
     if (names)
         *names = (hs_chain_names){ 0 };
     if (chains)
         *chains = NULL;
     if (!chains || !path)
-        return message_fail(message, HS_EINVAL,
-                            "hs_chains_load_netcdf: no path, or no place for the chains");
+        return hs_message_fail(message, HS_EINVAL,
+                               "hs_chains_load_netcdf: no path, or no place for the chains");
     netcdf_reader r = { .path = path, .message = message };
     struct stat found;
     if (stat(path, &found) != 0 || access(path, R_OK) != 0)
@@ -289,12 +289,12 @@ hs_status hs_chains_load_netcdf(hs_chains **chains, const char *path,
     if (!S_ISREG(found.st_mode))
         return NETCDF_FAIL(&r, HS_EIO, "not a regular file", path);
     r.bytes = (uint64_t)found.st_size;
-    hs_status status = netcdf_check_trailer(path, r.bytes, message);
+    hs_status status = hs__netcdf_check_trailer(path, r.bytes, message);
     if (status != HS_OK)
         return status;
-    netcdf_lock();
+    hs__netcdf_lock();
     status = load(&r, selection ? selection : &(hs_netcdf_selection){ 0 }, chains, names);
-    netcdf_unlock();
+    hs__netcdf_unlock();
     if (status != HS_OK) {
         hs_chains_free(*chains);
         *chains = NULL;

@@ -1,10 +1,10 @@
 /* A NetCDF file that is being read. */
-#ifndef HASTINGS_MCMC_NETCDF_READ_INTERNAL_H
-#define HASTINGS_MCMC_NETCDF_READ_INTERNAL_H
+#ifndef HASTINGS_MCMC_IO_NETCDF_READ_INTERNAL_H
+#define HASTINGS_MCMC_IO_NETCDF_READ_INTERNAL_H
 
 #include <netcdf.h>
 
-#include "message_internal.h"
+#include <hastings/tensor/message.h>
 #include "netcdf_internal.h"
 
 enum { NETCDF_RANK = 16 }; /* axes of a variable that we read */
@@ -28,12 +28,12 @@ typedef struct {
     size_t fields;
 } netcdf_reader;
 
-#define NETCDF_FAIL(r, status, ...) message_fail((r)->message, status, "%.300s: " __VA_ARGS__)
+#define NETCDF_FAIL(r, status, ...) hs_message_fail((r)->message, status, "%.300s: " __VA_ARGS__)
 
 /* Turns an error of the library into ours. */
-hs_status netcdf_fail(const netcdf_reader *r, int error, const char *what);
+hs_status hs__netcdf_fail(const netcdf_reader *r, int error, const char *what);
 
 /* Names all coordinates. */
-hs_status netcdf_read_names(const netcdf_reader *r, hs_chain_names *names);
+hs_status hs__netcdf_read_names(const netcdf_reader *r, hs_chain_names *names);
 
 #endif

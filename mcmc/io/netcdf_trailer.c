@@ -8,11 +8,11 @@
 
 #include <hastings/tensor/memory.h>
 
-#include "message_internal.h"
+#include <hastings/tensor/message.h>
 
 static const unsigned char mark[NETCDF_MARK] = { 'h', 's', '-', 'c', 'r', 'c', '3', '2' };
 
-void netcdf_make_trailer(uint32_t crc, unsigned char trailer[NETCDF_TRAILER])
+void hs__netcdf_make_trailer(uint32_t crc, unsigned char trailer[NETCDF_TRAILER])
 {
     memcpy(trailer, mark, NETCDF_MARK);
     for (int i = 0; i < 4; i++)
@@ -59,24 +59,25 @@ static int compare(int fd, uint64_t bytes, unsigned char *block, size_t size)
         crc = crc32_z(crc, block, (size_t)n);
         left -= part;
     }
-    netcdf_make_trailer((uint32_t)crc, expected);
+    hs__netcdf_make_trailer((uint32_t)crc, expected);
     return memcmp(trailer, expected, sizeof trailer) == 0;
 }
 
-hs_status netcdf_check_trailer(const char *path, uint64_t bytes, hs_message *message)
+hs_status hs__netcdf_check_trailer(const char *path, uint64_t bytes, hs_message *message)
 {
     enum { BLOCK = 1 << 18 };
     unsigned char *block = hs_alloc(BLOCK);
     if (!block)
-        return message_fail(message, HS_ENOMEM, "%.300s: out of memory for a buffer", path);
+        return hs_message_fail(message, HS_ENOMEM, "%.300s: out of memory for a buffer", path);
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     const int same = fd < 0 ? -1 : compare(fd, bytes, block, BLOCK);
     hs_status status = HS_OK;
     if (same < 0)
-        status = message_fail(message, HS_EIO, "%.300s: cannot read it: %s", path, strerror(errno));
+        status =
+            hs_message_fail(message, HS_EIO, "%.300s: cannot read it: %s", path, strerror(errno));
     else if (!same)
-        status = message_fail(message, HS_EFORMAT,
-                              "%.300s: damaged: its checksum is not that of its bytes", path);
+        status = hs_message_fail(message, HS_EFORMAT,
+                                 "%.300s: damaged: its checksum is not that of its bytes", path);
     if (fd >= 0)
         close(fd);
     hs_free(block);

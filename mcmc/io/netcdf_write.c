@@ -13,7 +13,7 @@
 
 #include <hastings/tensor/memory.h>
 
-#include "message_internal.h"
+#include <hastings/tensor/message.h>
 #include "whole_file_internal.h"
 
 /* The file that is being made. Calls of the library do nothing after the first that failed. */
@@ -144,15 +144,15 @@ static void make_stats(maker *m)
     put_count(m, group, "gradients", c->gradients);
     put_count(m, group, "nonfinite", c->nonfinite);
     for (int i = 0; i < NETCDF_NUMBERS; i++) {
-        const double *numbers = netcdf_numbers(c, i);
+        const double *numbers = hs__netcdf_numbers(c, i);
         if (!numbers)
             continue;
         const int variable =
-            define_variable(m, group, netcdf_stats[i].name, NC_DOUBLE, 2, dimensions);
+            define_variable(m, group, hs__netcdf_stats[i].name, NC_DOUBLE, 2, dimensions);
         TRY(m, nc_put_var_double(group, variable, numbers));
     }
     if (c->accepted) { /* the attribute is how xarray knows true and false */
-        const char *name = netcdf_stats[NETCDF_NUMBERS].name;
+        const char *name = hs__netcdf_stats[NETCDF_NUMBERS].name;
         const int variable = define_variable(m, group, name, NC_BYTE, 2, dimensions);
         TRY(m, nc_put_att_text(group, variable, "dtype", strlen("bool"), "bool"));
         TRY(m, nc_put_var_schar(group, variable, (const signed char *)c->accepted));
@@ -183,50 +183,51 @@ static hs_status check_options(const hs_chains *c, const hs_netcdf_options *o, c
                                hs_message *message)
 {
     if (o->name && (strcmp(o->name, "chain") == 0 || strcmp(o->name, "draw") == 0))
-        return message_fail(message, HS_EINVAL,
-                            "%.300s: the variable cannot be called \"%s\", which is a dimension",
-                            path, o->name);
+        return hs_message_fail(message, HS_EINVAL,
+                               "%.300s: the variable cannot be called \"%s\", which is a dimension",
+                               path, o->name);
     if (o->name && (!o->name[0] || strlen(o->name) > 200))
-        return message_fail(message, HS_EINVAL,
-                            "%.300s: the variable's name has %zu bytes, expected 1 to 200", path,
-                            strlen(o->name));
+        return hs_message_fail(message, HS_EINVAL,
+                               "%.300s: the variable's name has %zu bytes, expected 1 to 200", path,
+                               strlen(o->name));
     for (size_t i = 0; o->labels && i < c->dim; i++)
         if (!o->labels[i])
-            return message_fail(message, HS_EINVAL, "%.300s: label %zu of %zu is missing", path, i,
-                                c->dim);
+            return hs_message_fail(message, HS_EINVAL, "%.300s: label %zu of %zu is missing", path,
+                                   i, c->dim);
     return HS_OK;
 }
 
 hs_status hs_chains_save_netcdf(const hs_chains *c, const hs_netcdf_options *options,
                                 const char *path, hs_message *message)
 {
-    message_clear(message);
+    hs_message_clear(message);
     if (!c || !c->x || !path || c->chains == 0 || c->draws == 0 || c->dim == 0)
-        return message_fail(message, HS_EINVAL,
-                            "hs_chains_save_netcdf: no chains, no draws or no path");
+        return hs_message_fail(message, HS_EINVAL,
+                               "hs_chains_save_netcdf: no chains, no draws or no path");
     const hs_netcdf_options o = options ? *options : (hs_netcdf_options){ 0 };
     const hs_status status = check_options(c, &o, path, message);
     if (status != HS_OK)
         return status;
     NC_memio image;
-    netcdf_lock();
+    hs__netcdf_lock();
     const int error = make_file(c, &o, &image);
-    netcdf_unlock();
+    hs__netcdf_unlock();
     if (error == NC_EBADNAME)
-        return message_fail(message, HS_EINVAL,
-                            "%.300s: NetCDF does not allow \"%.60s\" as the name of a variable",
-                            path, o.name);
+        return hs_message_fail(message, HS_EINVAL,
+                               "%.300s: NetCDF does not allow \"%.60s\" as the name of a variable",
+                               path, o.name);
     if (error != NC_NOERR)
-        return message_fail(message, HS_ENOMEM,
-                            "%.300s: cannot make the file in memory, probably there is too little: "
-                            "%s",
-                            path, nc_strerror(error));
+        return hs_message_fail(
+            message, HS_ENOMEM,
+            "%.300s: cannot make the file in memory, probably there is too little: "
+            "%s",
+            path, nc_strerror(error));
     whole_file f;
-    whole_create(&f, path, message);
-    whole_put(&f, image.memory, image.size);
+    hs__whole_create(&f, path, message);
+    hs__whole_put(&f, image.memory, image.size);
     unsigned char trailer[NETCDF_TRAILER];
-    netcdf_make_trailer((uint32_t)crc32_z(0, image.memory, image.size), trailer);
-    whole_put(&f, trailer, sizeof trailer);
+    hs__netcdf_make_trailer((uint32_t)crc32_z(0, image.memory, image.size), trailer);
+    hs__whole_put(&f, trailer, sizeof trailer);
     free(image.memory);
-    return whole_commit(&f);
+    return hs__whole_commit(&f);
 }

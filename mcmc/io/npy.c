@@ -10,11 +10,11 @@
 
 #include <hastings/tensor/memory.h>
 
-#include "message_internal.h"
+#include <hastings/tensor/message.h>
 
-const unsigned char npy_magic[6] = { 0x93, 'N', 'U', 'M', 'P', 'Y' };
+const unsigned char hs__npy_magic[6] = { 0x93, 'N', 'U', 'M', 'P', 'Y' };
 
-void npy_swap(double *numbers, size_t n)
+void hs__npy_swap(double *numbers, size_t n)
 {
     const uint16_t one = 1;
     unsigned char low;
@@ -106,7 +106,7 @@ static void take_shape(cursor *c, npy_header *header)
     take(c, ')');
 }
 
-bool npy_parse(const char *text, size_t length, npy_header *header)
+bool hs__npy_parse(const char *text, size_t length, npy_header *header)
 {
     cursor c = { text, text + length, true };
     *header = (npy_header){ 0 };
@@ -149,7 +149,7 @@ typedef struct {
     uint64_t length, position;
 } reader;
 
-#define READER_FAIL(r, status, ...) message_fail((r)->message, status, "%.300s: " __VA_ARGS__)
+#define READER_FAIL(r, status, ...) hs_message_fail((r)->message, status, "%.300s: " __VA_ARGS__)
 
 static hs_status read_exactly(reader *r, void *bytes, size_t n)
 {
@@ -174,7 +174,7 @@ static hs_status read_header(reader *r, npy_header *header)
     hs_status status = read_exactly(r, prefix, NPY_PREFIX);
     if (status != HS_OK)
         return status;
-    if (memcmp(prefix, npy_magic, sizeof npy_magic) != 0)
+    if (memcmp(prefix, hs__npy_magic, sizeof hs__npy_magic) != 0)
         return READER_FAIL(r, HS_EFORMAT, "not a .npy file (its first bytes are others)", r->path);
     const int version = prefix[6];
     if (version < 1 || version > 3)
@@ -194,7 +194,7 @@ static hs_status read_header(reader *r, npy_header *header)
     if (!text)
         return READER_FAIL(r, HS_ENOMEM, "out of memory for its header", r->path);
     status = read_exactly(r, text, length);
-    if (status == HS_OK && !npy_parse(text, length, header))
+    if (status == HS_OK && !hs__npy_parse(text, length, header))
         status = READER_FAIL(r, HS_EFORMAT, "damaged: its header cannot be understood", r->path);
     hs_free(text);
     return status;
@@ -263,19 +263,19 @@ static hs_status load(reader *r, hs_draws_order order, hs_chains **chains)
     hs_chains *c = *chains;
     const size_t numbers = count * draws * c->dim;
     status = first ? read_steps(r, c) : read_exactly(r, c->x, numbers * sizeof *c->x);
-    npy_swap(c->x, numbers);
+    hs__npy_swap(c->x, numbers);
     return status;
 }
 
 hs_status hs_chains_load(hs_chains **chains, const char *path, hs_draws_order order,
                          hs_message *message)
 {
-    message_clear(message);
+    hs_message_clear(message);
     if (!chains)
-        return message_fail(message, HS_EINVAL, "hs_chains_load: no place for the chains");
+        return hs_message_fail(message, HS_EINVAL, "hs_chains_load: no place for the chains");
     *chains = NULL;
     if (!path || (order != HS_CHAIN_FIRST && order != HS_DRAW_FIRST))
-        return message_fail(message, HS_EINVAL, "hs_chains_load: no path, or an unknown order");
+        return hs_message_fail(message, HS_EINVAL, "hs_chains_load: no path, or an unknown order");
     reader r = { .path = path, .message = message };
     r.fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat found;

@@ -1,6 +1,6 @@
 /* Reading of .npy files; writing is chains.h. */
-#ifndef HASTINGS_MCMC_NPY_INTERNAL_H
-#define HASTINGS_MCMC_NPY_INTERNAL_H
+#ifndef HASTINGS_MCMC_IO_NPY_INTERNAL_H
+#define HASTINGS_MCMC_IO_NPY_INTERNAL_H
 
 #include <hastings/mcmc/chains.h>
 
@@ -10,7 +10,7 @@ enum {
     NPY_LONGEST = 65536 /* text that we read */
 };
 
-extern const unsigned char npy_magic[6];
+extern const unsigned char hs__npy_magic[6];
 
 /* What the text of a header says. */
 typedef struct {
@@ -22,9 +22,9 @@ typedef struct {
 
 /* Parses a Python dictionary such as {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), };
  * false if it is something else. */
-bool npy_parse(const char *text, size_t length, npy_header *header);
+bool hs__npy_parse(const char *text, size_t length, npy_header *header);
 
 /* Numbers of a host to and from little-endian files, in place. */
-void npy_swap(double *numbers, size_t n);
+void hs__npy_swap(double *numbers, size_t n);
 
 #endif

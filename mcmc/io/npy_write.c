@@ -11,7 +11,7 @@
 
 #include <hastings/tensor/memory.h>
 
-#include "message_internal.h"
+#include <hastings/tensor/message.h>
 
 enum { BUFFER = 1 << 20 };
 
@@ -32,7 +32,7 @@ struct hs_draws_writer {
 #define WRITER_FAIL(w, code, ...)                                                                  \
     ((w)->status != HS_OK                                                                          \
          ? (w)->status                                                                             \
-         : ((w)->status = message_fail(&(w)->error, code, "%.300s: " __VA_ARGS__)))
+         : ((w)->status = hs_message_fail(&(w)->error, code, "%.300s: " __VA_ARGS__)))
 
 static void report(const hs_draws_writer *w, hs_message *message)
 {
@@ -65,10 +65,10 @@ static void write_header(hs_draws_writer *w, uint64_t rows)
 {
     char header[NPY_HEADER + 1];
     memset(header, ' ', sizeof header);
-    memcpy(header, npy_magic, sizeof npy_magic);
+    memcpy(header, hs__npy_magic, sizeof hs__npy_magic);
     const unsigned text = NPY_HEADER - NPY_PREFIX;
     const char rest[4] = { 1, 0, (char)text, (char)(text >> 8) };
-    memcpy(header + sizeof npy_magic, rest, sizeof rest);
+    memcpy(header + sizeof hs__npy_magic, rest, sizeof rest);
     const int n = snprintf(header + NPY_PREFIX, text,
                            "{'descr': '<f8', 'fortran_order': False, 'shape': (%" PRIu64
                            ", %" PRIu64 ", %" PRIu64 "), }",
@@ -104,7 +104,8 @@ static void create_file(hs_draws_writer *w, const char *path)
     w->path = hs_alloc(2 * length + 64);
     w->buffer = hs_alloc(w->size);
     if (!w->path || !w->buffer) {
-        w->status = message_fail(&w->error, HS_ENOMEM, "%.300s: out of memory for a buffer", path);
+        w->status =
+            hs_message_fail(&w->error, HS_ENOMEM, "%.300s: out of memory for a buffer", path);
         return;
     }
     memcpy(w->path, path, length);
@@ -129,16 +130,17 @@ static void create_file(hs_draws_writer *w, const char *path)
 hs_status hs_draws_open(hs_draws_writer **writer, const char *path, size_t chains, size_t dim,
                         hs_message *message)
 {
-    message_clear(message);
+    hs_message_clear(message);
     if (!writer)
-        return message_fail(message, HS_EINVAL, "hs_draws_open: no place for the writer");
+        return hs_message_fail(message, HS_EINVAL, "hs_draws_open: no place for the writer");
     *writer = NULL;
     if (!path || chains == 0 || dim == 0 || dim > SIZE_MAX / 16 / chains)
-        return message_fail(message, HS_EINVAL,
-                            "hs_draws_open: no path, or %zu chains in %zu dimensions", chains, dim);
+        return hs_message_fail(message, HS_EINVAL,
+                               "hs_draws_open: no path, or %zu chains in %zu dimensions", chains,
+                               dim);
     hs_draws_writer *w = hs_alloc_zero(1, sizeof *w);
     if (!w)
-        return message_fail(message, HS_ENOMEM, "%.300s: out of memory for a writer", path);
+        return hs_message_fail(message, HS_ENOMEM, "%.300s: out of memory for a writer", path);
     *w = (hs_draws_writer){ .fd = -1, .shape = { 0, chains, dim } };
     w->row = chains * dim * sizeof(double);
     w->size = BUFFER;
@@ -159,7 +161,7 @@ static void put(hs_draws_writer *w, const double *numbers, size_t n)
         const size_t room = (w->size - w->used) / sizeof *numbers, part = n < room ? n : room;
         double *to = (double *)(void *)(w->buffer + w->used);
         memcpy(to, numbers, part * sizeof *numbers);
-        npy_swap(to, part);
+        hs__npy_swap(to, part);
         w->used += part * sizeof *numbers;
         numbers += part;
         n -= part;
@@ -170,9 +172,9 @@ static void put(hs_draws_writer *w, const double *numbers, size_t n)
 
 hs_status hs_draws_append(hs_draws_writer *w, const double *step, hs_message *message)
 {
-    message_clear(message);
+    hs_message_clear(message);
     if (!w || !step)
-        return message_fail(message, HS_EINVAL, "hs_draws_append: no writer or no step");
+        return hs_message_fail(message, HS_EINVAL, "hs_draws_append: no writer or no step");
     put(w, step, w->row / sizeof *step);
     w->rows += w->status == HS_OK;
     report(w, message);
@@ -219,7 +221,7 @@ static void put_in_place(hs_draws_writer *w, uint64_t whole)
 
 hs_status hs_draws_close(hs_draws_writer *w, hs_message *message)
 {
-    message_clear(message);
+    hs_message_clear(message);
     if (!w)
         return HS_OK;
     flush(w);
@@ -252,9 +254,10 @@ void hs_draws_discard(hs_draws_writer *w)
 
 hs_status hs_chains_save(const hs_chains *c, const char *path, hs_message *message)
 {
-    message_clear(message);
+    hs_message_clear(message);
     if (!c || !c->x || !path)
-        return message_fail(message, HS_EINVAL, "hs_chains_save: no chains, no draws or no path");
+        return hs_message_fail(message, HS_EINVAL,
+                               "hs_chains_save: no chains, no draws or no path");
     hs_draws_writer *w;
     /* The layout is that of a writer whose steps are whole chains. */
     hs_status status = hs_draws_open(&w, path, c->draws, c->dim, message);

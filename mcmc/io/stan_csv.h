@@ -19,12 +19,12 @@
  *
  * Functions may run on any thread, and do not depend on the locale.
  */
-#ifndef HASTINGS_MCMC_STAN_CSV_H
-#define HASTINGS_MCMC_STAN_CSV_H
+#ifndef HASTINGS_MCMC_IO_STAN_CSV_H
+#define HASTINGS_MCMC_IO_STAN_CSV_H
 
 #include <stdint.h>
 
-#include <hastings/mcmc/chain_names.h>
+#include <hastings/mcmc/io/chain_names.h>
 #include <hastings/mcmc/chains.h>
 
 /** Zero is the default of each. */
@@ -42,8 +42,9 @@ typedef struct {
  * numbers. Each file is written under another name and renamed. HS_EIO if a file cannot be written,
  * HS_EINVAL for no chains, HS_ENOMEM. `options` and `message` may be NULL.
  */
-hs_status hs_chains_save_stan_csv(const hs_chains *chains, const hs_stan_csv_options *options,
-                                  const char *stem, hs_message *message) HS_MUST_CHECK;
+HS_API hs_status hs_chains_save_stan_csv(const hs_chains *chains,
+                                         const hs_stan_csv_options *options, const char *stem,
+                                         hs_message *message) HS_MUST_CHECK;
 
 /**
  * Loads one chain from each file: the draws, without those of the warm-up, and what is there of
@@ -56,7 +57,7 @@ hs_status hs_chains_save_stan_csv(const hs_chains *chains, const hs_stan_csv_opt
  * longer than memory can hold; HS_ENOMEM. `*chains` is NULL after a failure. `names` and `message`
  * may be NULL.
  */
-hs_status hs_chains_load_stan_csv(hs_chains **chains, const char *const *paths, size_t count,
-                                  hs_chain_names *names, hs_message *message) HS_MUST_CHECK;
+HS_API hs_status hs_chains_load_stan_csv(hs_chains **chains, const char *const *paths, size_t count,
+                                         hs_chain_names *names, hs_message *message) HS_MUST_CHECK;
 
 #endif

@@ -38,7 +38,7 @@ typedef struct {
     hs_arena text;
 } layout;
 
-#define SOURCE_FAIL(s, status, ...) message_fail((s)->message, status, "%.300s" __VA_ARGS__)
+#define SOURCE_FAIL(s, status, ...) hs_message_fail((s)->message, status, "%.300s" __VA_ARGS__)
 
 static hs_status no_memory(const source *s)
 {
@@ -49,9 +49,9 @@ static hs_status no_memory(const source *s)
 
 static bool next_line(source *s, span *line)
 {
-    if (!csv_next_line(&s->text, line))
+    if (!hs__csv_next_line(&s->text, line))
         return false;
-    *line = span_trim(*line);
+    *line = hs__span_trim(*line);
     return true;
 }
 
@@ -73,7 +73,7 @@ static span next_field(span *line)
     const char *comma = memchr(line->at, ',', (size_t)(line->end - line->at));
     const span field = { line->at, comma ? comma : line->end };
     line->at = comma ? comma + 1 : line->end;
-    return span_trim(field);
+    return hs__span_trim(field);
 }
 
 /* ---- Comments -------------------------------------------------------------------------------- */
@@ -84,19 +84,19 @@ static void take_setting(source *s, span line)
     const char *equals = memchr(line.at, '=', span_length(line));
     if (!equals)
         return;
-    const span key = span_trim((span){ line.at + 1, equals });
+    const span key = hs__span_trim((span){ line.at + 1, equals });
     char value[32] = "";
-    const span text = span_trim((span){ equals + 1, line.end });
+    const span text = hs__span_trim((span){ equals + 1, line.end });
     memcpy(value, text.at, span_length(text) < 31 ? span_length(text) : 31);
     const bool is_true = strncmp(value, "true", 4) == 0;
     const size_t number = is_true ? 1 : (size_t)strtoull(value, NULL, 10);
-    if (span_is(key, "num_samples"))
+    if (hs__span_is(key, "num_samples"))
         s->samples = number;
-    else if (span_is(key, "num_warmup"))
+    else if (hs__span_is(key, "num_warmup"))
         s->warmup = number;
-    else if (span_is(key, "save_warmup"))
+    else if (hs__span_is(key, "save_warmup"))
         s->save_warmup = number;
-    else if (span_is(key, "thin"))
+    else if (hs__span_is(key, "thin"))
         s->thin = number;
 }
 
@@ -194,7 +194,7 @@ static role role_of(span name)
                   { "jump__", JUMP },
                   { "accepted__", ACCEPTED } };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (span_is(name, known[i].name))
+        if (hs__span_is(name, known[i].name))
             return known[i].role;
     const bool sampler = span_length(name) >= 2 && memcmp(name.end - 2, "__", 2) == 0;
     return sampler ? IGNORED : DRAW;
@@ -236,7 +236,7 @@ static hs_status compare_layout(const source *s, const layout *l, size_t draws)
     const size_t columns = count_fields(line);
     for (size_t i = 0; i < columns && i < l->columns; i++) {
         const span name = next_field(&line), expected = l->name[i];
-        if (!span_equal(name, expected))
+        if (!hs__span_equal(name, expected))
             return SOURCE_FAIL(s, HS_ESHAPE,
                                ", line %zu, column %zu is \"%.*s\", but \"%.*s\" in %.200s",
                                s->path, s->text.line, i + 1, span_shown(name, 60), name.at,
@@ -257,13 +257,14 @@ static hs_status show_names(const layout *l, hs_chain_names *names, hs_message *
     for (size_t i = 0; names->name && i < l->columns; i++) {
         if (l->role[i] != DRAW)
             continue;
-        const char *name = stan_shown_name(&names->text, l->name[i].at, span_length(l->name[i]));
+        const char *name =
+            hs__stan_shown_name(&names->text, l->name[i].at, span_length(l->name[i]));
         if (!name)
             break;
         names->name[names->count++] = name;
     }
     if (names->count < l->dim)
-        return message_fail(message, HS_ENOMEM, "%.300s: out of memory for names", l->path);
+        return hs_message_fail(message, HS_ENOMEM, "%.300s: out of memory for names", l->path);
     return HS_OK;
 }
 
@@ -278,7 +279,7 @@ static bool parse_number(span field, double *value)
         return false;
     memcpy(text, field.at, length);
     if (strspn(text, "0123456789+-.eE") != length &&
-        !csv_is_word(text + (*text == '+' || *text == '-'), nonfinite))
+        !hs__csv_is_word(text + (*text == '+' || *text == '-'), nonfinite))
         return false;
     char *end;
     *value = strtod(text, &end);
@@ -379,10 +380,10 @@ static hs_status load_files(hs_chains **chains, const char *const *paths, size_t
     for (size_t m = 0; m < count && status == HS_OK; m++) {
         char *bytes = NULL;
         size_t length = 0;
-        status = dataset_read_file(paths[m], SIZE_MAX / 4, &bytes, &length, message);
+        status = hs__dataset_read_file(paths[m], SIZE_MAX / 4, &bytes, &length, message);
         if (status == HS_OK && memchr(bytes, '\0', length))
-            status = message_fail(message, HS_EFORMAT,
-                                  "%.300s: not a text file, so not one of CmdStan's", paths[m]);
+            status = hs_message_fail(message, HS_EFORMAT,
+                                     "%.300s: not a text file, so not one of CmdStan's", paths[m]);
         if (status == HS_OK) {
             source s = { .path = paths[m],
                          .message = message,
@@ -401,26 +402,26 @@ static hs_status load_files(hs_chains **chains, const char *const *paths, size_t
 hs_status hs_chains_load_stan_csv(hs_chains **chains, const char *const *paths, size_t count,
                                   hs_chain_names *names, hs_message *message)
 {
-    message_clear(message);
+    hs_message_clear(message);
     if (names)
         *names = (hs_chain_names){ 0 };
     if (chains)
         *chains = NULL;
     if (!chains || !paths || count == 0)
-        return message_fail(message, HS_EINVAL,
-                            "hs_chains_load_stan_csv: no files, or no place for the chains");
+        return hs_message_fail(message, HS_EINVAL,
+                               "hs_chains_load_stan_csv: no files, or no place for the chains");
     for (size_t m = 0; m < count; m++)
         if (!paths[m])
-            return message_fail(message, HS_EINVAL, "hs_chains_load_stan_csv: path %zu is missing",
-                                m);
+            return hs_message_fail(message, HS_EINVAL,
+                                   "hs_chains_load_stan_csv: path %zu is missing", m);
     csv_locale locale;
-    if (!csv_begin_numbers(&locale))
-        return message_fail(message, HS_ENOMEM, "%.300s: no \"C\" locale", paths[0]);
+    if (!hs__csv_begin_numbers(&locale))
+        return hs_message_fail(message, HS_ENOMEM, "%.300s: no \"C\" locale", paths[0]);
     layout l = { 0 };
     hs_status status = load_files(chains, paths, count, &l, message);
     if (status == HS_OK && names)
         status = show_names(&l, names, message);
-    csv_end_numbers(&locale);
+    hs__csv_end_numbers(&locale);
     hs_arena_free(&l.text);
     if (status != HS_OK) {
         hs_chains_free(*chains);

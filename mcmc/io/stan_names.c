@@ -20,7 +20,7 @@ static bool is_digit(char c)
 
 /* ---- Plain names ----------------------------------------------------------------------------- */
 
-char *stan_plain_name(hs_arena *arena, const char *name)
+char *hs__stan_plain_name(hs_arena *arena, const char *name)
 {
     char *plain = hs_arena_alloc(arena, strlen(name) + 3);
     if (!plain)
@@ -149,7 +149,7 @@ static bool is_taken(const hs_chain_names *columns, const char *name)
 /* A plain name that no column before has. */
 static char *unique_name(hs_chain_names *columns, const char *name)
 {
-    char *plain = stan_plain_name(&columns->text, name);
+    char *plain = hs__stan_plain_name(&columns->text, name);
     if (!plain || !is_taken(columns, plain))
         return plain;
     const size_t size = strlen(plain) + 24;
@@ -162,7 +162,7 @@ static char *unique_name(hs_chain_names *columns, const char *name)
     return numbered;
 }
 
-bool stan_column_names(const char *const *names, size_t count, hs_chain_names *columns)
+bool hs__stan_column_names(const char *const *names, size_t count, hs_chain_names *columns)
 {
     *columns = (hs_chain_names){ 0 };
     columns->name = hs_arena_alloc(&columns->text, count * sizeof *columns->name);
@@ -192,7 +192,7 @@ bool stan_column_names(const char *const *names, size_t count, hs_chain_names *c
     return columns->count == count;
 }
 
-const char *stan_shown_name(hs_arena *arena, const char *column, size_t length)
+const char *hs__stan_shown_name(hs_arena *arena, const char *column, size_t length)
 {
     char *shown = hs_arena_alloc(arena, length + 2);
     if (!shown)

@@ -10,27 +10,28 @@
 
 #include <hastings/tensor/memory.h>
 
-#include "message_internal.h"
+#include <hastings/tensor/message.h>
 
 static void fail(whole_file *f, const char *what, const char *why)
 {
     if (f->status == HS_OK)
-        f->status = message_fail(f->message, HS_EIO, "%.300s: %s: %s", f->path, what, why);
+        f->status = hs_message_fail(f->message, HS_EIO, "%.300s: %s: %s", f->path, what, why);
 }
 
-void whole_create(whole_file *f, const char *path, hs_message *message)
+void hs__whole_create(whole_file *f, const char *path, hs_message *message)
 {
     *f = (whole_file){ .path = path, .message = message, .fd = -1 };
     const size_t room = strlen(path) + 64;
     f->temporary = hs_alloc(room + WHOLE_BUFFER);
     if (!f->temporary) {
-        f->status = message_fail(message, HS_ENOMEM, "%.300s: out of memory for a buffer", path);
+        f->status = hs_message_fail(message, HS_ENOMEM, "%.300s: out of memory for a buffer", path);
         return;
     }
     f->buffer = f->temporary + room;
     struct stat found;
     if (stat(path, &found) == 0 && !S_ISREG(found.st_mode)) { /* renaming would replace a device */
-        f->status = message_fail(message, HS_EIO, "%.300s: exists and is not a regular file", path);
+        f->status =
+            hs_message_fail(message, HS_EIO, "%.300s: exists and is not a regular file", path);
         return;
     }
     for (int attempt = 0; f->status == HS_OK && f->fd < 0; attempt++) {
@@ -54,7 +55,7 @@ static void write_all(whole_file *f, const char *bytes, size_t n)
     }
 }
 
-void whole_put(whole_file *f, const void *bytes, size_t n)
+void hs__whole_put(whole_file *f, const void *bytes, size_t n)
 {
     if (f->status != HS_OK)
         return;
@@ -70,14 +71,14 @@ void whole_put(whole_file *f, const void *bytes, size_t n)
     }
 }
 
-void whole_print(whole_file *f, const char *format, ...)
+void hs__whole_print(whole_file *f, const char *format, ...)
 {
     char text[1001];
     va_list arguments;
     va_start(arguments, format);
     const int n = vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    whole_put(f, text, n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+    hs__whole_put(f, text, n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
 }
 
 /* A rename is on disk when its directory is; where this cannot be done, the system decides. */
@@ -93,7 +94,7 @@ static void sync_directory(whole_file *f)
     }
 }
 
-hs_status whole_commit(whole_file *f)
+hs_status hs__whole_commit(whole_file *f)
 {
     write_all(f, f->buffer, f->used);
     if (f->status == HS_OK && fsync(f->fd) != 0)

@@ -2,12 +2,12 @@
  * on disk. The first error sticks, so that callers check once, at the end:
  *
  *     whole_file f;
- *     whole_create(&f, path, message);
- *     whole_put(&f, bytes, n);
- *     return whole_commit(&f);
+ *     hs__whole_create(&f, path, message);
+ *     hs__whole_put(&f, bytes, n);
+ *     return hs__whole_commit(&f);
  */
-#ifndef HASTINGS_MCMC_WHOLE_FILE_INTERNAL_H
-#define HASTINGS_MCMC_WHOLE_FILE_INTERNAL_H
+#ifndef HASTINGS_MCMC_IO_WHOLE_FILE_INTERNAL_H
+#define HASTINGS_MCMC_IO_WHOLE_FILE_INTERNAL_H
 
 #include <stddef.h>
 
@@ -25,13 +25,13 @@ typedef struct {
     size_t used;
 } whole_file;
 
-void whole_create(whole_file *f, const char *path, hs_message *message);
-void whole_put(whole_file *f, const void *bytes, size_t n);
+void hs__whole_create(whole_file *f, const char *path, hs_message *message);
+void hs__whole_put(whole_file *f, const void *bytes, size_t n);
 
 /* Formatted text, of at most 1000 bytes. */
-void whole_print(whole_file *f, const char *format, ...) HS_PRINTF(2, 3);
+void hs__whole_print(whole_file *f, const char *format, ...) HS_PRINTF(2, 3);
 
 /* Puts the file in its place; or, after an error, removes it. Frees everything. */
-hs_status whole_commit(whole_file *f);
+hs_status hs__whole_commit(whole_file *f);
 
 #endif

@@ -2,8 +2,8 @@
  *
  * With momentum p and flipped momentum at the end, the map is its own inverse and preserves volume, so
  * the acceptance ratio is that of a move whose densities are those of the momenta. */
-#include <hastings/mcmc/proposals.h>
-#include <hastings/mcmc/parts_internal.h>
+#include <hastings/mcmc/proposals/proposals.h>
+#include "../parts_internal.h"
 
 #include <math.h>
 
@@ -44,7 +44,7 @@ hs_proposal *hs_hmc(hs_session *s, const hs_target *target, const hs_hmc_options
 {
     static const hs_hmc_options defaults;
     const hs_hmc_options *o = options ? options : &defaults;
-    if (!is_there(s, target, "HMC", "target"))
+    if (!hs__is_there(s, target, "HMC", "target"))
         return NULL;
     const size_t dim = hs_target_dim(target);
     const double step = o->step != 0 ? o->step : 0.5 * pow((double)dim, -0.25);
@@ -56,7 +56,7 @@ hs_proposal *hs_hmc(hs_session *s, const hs_target *target, const hs_hmc_options
         hs_session_fail(s, HS_EINVAL, "HMC: the jitter must be below 1, and is %g", o->jitter);
         return NULL;
     }
-    if (!all_positive(s, "HMC", "scale", o->scale, dim))
+    if (!hs__all_positive(s, "HMC", "scale", o->scale, dim))
         return NULL;
     hs_params *ps = hs_session_params(s, 0);
     hmc *h = hs_session_alloc(s, sizeof *h);

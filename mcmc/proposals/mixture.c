@@ -1,7 +1,7 @@
 /* Proposals with a discrete choice, whose ways of moving are enumerated. */
-#include <hastings/mcmc/proposals.h>
-#include <hastings/mcmc/parts_internal.h>
-#include <hastings/mcmc/targets_internal.h>
+#include <hastings/mcmc/proposals/proposals.h>
+#include "../parts_internal.h"
+#include "../targets/targets_internal.h"
 
 #include <math.h>
 
@@ -79,8 +79,8 @@ static stacked stack(const position_mixture *m, hs_tape *tape)
                                        0.5 * log_2pi * (double)d) };
     if (!m->full)
         return all;
-    hs_var identity = target_array_at(&m->identity, tape, HS_HERE);
-    hs_var s = hs_mul(target_array_at(&m->below, tape, HS_HERE),
+    hs_var identity = hs__target_array_at(&m->identity, tape, HS_HERE);
+    hs_var s = hs_mul(hs__target_array_at(&m->below, tape, HS_HERE),
                       hs_reshape(all_of(m->shear, n, tape), hs_dims(n, d, d)));
     hs_var spread = hs_mul(hs_reshape(all.spread, hs_dims(n, d, 1)), hs_add(identity, s));
     hs_var whiten = hs_mul(inverses(m, identity, s), hs_reshape(all.whiten, hs_dims(n, 1, d)));
@@ -165,13 +165,13 @@ static void position_moves(void *self, hs_var x, hs_var noise, hs_move *moves)
 static bool make_triangles(hs_session *s, position_mixture *m)
 {
     const hs_shape square = hs_dims(m->dim, m->dim);
-    double *identity = target_array_new(s, &m->identity, "identity", square);
-    double *below = target_array_new(s, &m->below, "below the diagonal", square);
+    double *identity = hs__target_array_new(s, &m->identity, "identity", square);
+    double *below = hs__target_array_new(s, &m->below, "below the diagonal", square);
     for (size_t i = 0; identity && below && i < m->dim; i++)
         for (size_t j = 0; j <= i; j++)
             (i == j ? identity : below)[i * m->dim + j] = 1;
-    return identity && below && target_array_finish(s, &m->identity) &&
-           target_array_finish(s, &m->below);
+    return identity && below && hs__target_array_finish(s, &m->identity) &&
+           hs__target_array_finish(s, &m->below);
 }
 
 static hs_param add_numbered(hs_params *ps, const char *name, size_t k, hs_shape shape,
@@ -254,8 +254,8 @@ static void kernel_moves(void *self, hs_var x, hs_var n, hs_move *moves)
 hs_proposal *hs_kernel_mixture(hs_session *s, const hs_proposal *first, const hs_proposal *second,
                                double p)
 {
-    if (!is_there(s, first, "kernel mixture", "first proposal") ||
-        !is_there(s, second, "kernel mixture", "second proposal"))
+    if (!hs__is_there(s, first, "kernel mixture", "first proposal") ||
+        !hs__is_there(s, second, "kernel mixture", "second proposal"))
         return NULL;
     const size_t ways = hs_proposal_ways(first) + hs_proposal_ways(second);
     const size_t dim = hs_proposal_dim(first), other = hs_proposal_dim(second);

@@ -1,6 +1,6 @@
 /* The multi-scheme proposal (Eq. 4 of the paper), and the networks that make it start as a scheme. */
-#include <hastings/mcmc/proposals.h>
-#include <hastings/mcmc/parts_internal.h>
+#include <hastings/mcmc/proposals/proposals.h>
+#include "../parts_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -168,7 +168,8 @@ static bool check_options(hs_session *s, const hs_multi_scheme_options *o, size_
                         "multi-scheme: to start as a scheme in %zu dimensions, networks must be at "
                         "least %zu wide, and are %zu",
                         o->dim, 2 * o->dim, width);
-    return hs_session_status(s) == HS_OK && all_positive(s, "multi-scheme", "sd", o->sd, o->dim);
+    return hs_session_status(s) == HS_OK &&
+           hs__all_positive(s, "multi-scheme", "sd", o->sd, o->dim);
 }
 
 /* The flow with couplings between even and odd coordinates. With couplings between the first and the second

@@ -10,8 +10,8 @@
  * Each has a parameter store of its own, seeded by the session's seed and `replica`, and belongs to
  * the session. All options start at working defaults; NULL options are all defaults.
  */
-#ifndef HASTINGS_MCMC_PROPOSALS_H
-#define HASTINGS_MCMC_PROPOSALS_H
+#ifndef HASTINGS_MCMC_PROPOSALS_PROPOSALS_H
+#define HASTINGS_MCMC_PROPOSALS_PROPOSALS_H
 
 #include <hastings/mcmc/proposal.h>
 #include <hastings/mcmc/target.h>
@@ -29,11 +29,11 @@ typedef struct {
 } hs_walk_options;
 
 /** y = x + step n. Parameter "step", or "log_step". */
-hs_proposal *hs_random_walk(hs_session *s, const hs_walk_options *options);
+HS_API hs_proposal *hs_random_walk(hs_session *s, const hs_walk_options *options);
 
 /** y = x + tau score(x) + sqrt(2 tau) n, where tau is the parameter "step" (times scale^2). Gradients
  *  go through the score. */
-hs_proposal *hs_mala(hs_session *s, const hs_target *target, const hs_walk_options *options);
+HS_API hs_proposal *hs_mala(hs_session *s, const hs_target *target, const hs_walk_options *options);
 
 typedef struct {
     size_t leapfrogs; /**< 0: 5 */
@@ -46,7 +46,7 @@ typedef struct {
 
 /** Hamiltonian Monte Carlo with a fixed number of leapfrog steps. Parameters "step" and "scale",
  *  which hs_tune() sets. */
-hs_proposal *hs_hmc(hs_session *s, const hs_target *target, const hs_hmc_options *options);
+HS_API hs_proposal *hs_hmc(hs_session *s, const hs_target *target, const hs_hmc_options *options);
 
 /* ---- Networks --------------------------------------------------------------------------------- */
 
@@ -78,7 +78,7 @@ typedef struct {
 
 /** The paper's Eq. 4: z = mu_L(T^-1 x) + sigma_L(T^-1 x) n, y = mu_D(x) + sigma_D(x) T(z). Networks
  *  "mu_l", "sigma_l", "mu_d", "sigma_d" (of log sigma), and flow "flow". */
-hs_proposal *hs_multi_scheme(hs_session *s, const hs_multi_scheme_options *options);
+HS_API hs_proposal *hs_multi_scheme(hs_session *s, const hs_multi_scheme_options *options);
 
 typedef struct {
     size_t dim;
@@ -94,22 +94,22 @@ typedef struct {
 
 /** A mixture of Gaussians with weights that a network chooses by where the chain stands. Its components
  *  are enumerated: gradients are exact. */
-hs_proposal *hs_position_mixture(hs_session *s, const hs_position_mixture_options *options);
+HS_API hs_proposal *hs_position_mixture(hs_session *s, const hs_position_mixture_options *options);
 
 /** Independent draws from a flow: y = T(n). The session owns the flow from the call on; `params` is the
  *  store that it was made with, or NULL if it is not to be trained. */
-hs_proposal *hs_independent_flow(hs_session *s, hs_flow *flow, hs_params *params);
+HS_API hs_proposal *hs_independent_flow(hs_session *s, hs_flow *flow, hs_params *params);
 
 /**
  * A mixture of kernels: with probability p the move, and the acceptance, of `first`, else of `second`.
  * Each leaves the target invariant by itself, so a learned proposal mixed with a safe partner is never
  * worse than the partner at a fraction 1 - p of its speed. Training changes the parameters of `first`.
  */
-hs_proposal *hs_kernel_mixture(hs_session *s, const hs_proposal *first, const hs_proposal *second,
-                               double p);
+HS_API hs_proposal *hs_kernel_mixture(hs_session *s, const hs_proposal *first,
+                                      const hs_proposal *second, double p);
 
 /** A new store for a proposal's parameters, which belongs to the session and has its number type; its
  *  initialisers draw with the session's seed and `replica`. For proposals of the user's own. */
-hs_params *hs_session_params(hs_session *s, uint64_t replica);
+HS_API hs_params *hs_session_params(hs_session *s, uint64_t replica);
 
 #endif

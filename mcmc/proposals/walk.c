@@ -1,6 +1,6 @@
 /* Random walk and MALA, with one step size or one for each coordinate. */
-#include <hastings/mcmc/proposals.h>
-#include <hastings/mcmc/parts_internal.h>
+#include <hastings/mcmc/proposals/proposals.h>
+#include "../parts_internal.h"
 
 #include <math.h>
 
@@ -123,7 +123,7 @@ static walk *walk_new(hs_session *s, const hs_walk_options *o, size_t dim, doubl
         hs_session_fail(s, HS_EINVAL, "%s: the number of dimensions is missing", name);
         return NULL;
     }
-    if (!all_positive(s, name, "scale", o->scale, dim))
+    if (!hs__all_positive(s, name, "scale", o->scale, dim))
         return NULL;
     *ps = hs_session_params(s, 0);
     walk *w = hs_session_alloc(s, sizeof *w);
@@ -169,7 +169,7 @@ hs_proposal *hs_mala(hs_session *s, const hs_target *target, const hs_walk_optio
 {
     static const hs_walk_options defaults;
     const hs_walk_options *o = options ? options : &defaults;
-    if (!is_there(s, target, "MALA", "target"))
+    if (!hs__is_there(s, target, "MALA", "target"))
         return NULL;
     const size_t dim = hs_target_dim(target);
     hs_params *ps;

@@ -1,5 +1,5 @@
 /* The banana and the funnel: all coordinates follow the first. */
-#include <hastings/mcmc/targets.h>
+#include <hastings/mcmc/targets/targets.h>
 
 #include <math.h>
 
@@ -52,9 +52,9 @@ hs_target *hs_target_banana(hs_session *s, size_t dim, const hs_banana_options *
     if (!b)
         return NULL;
     *b = (banana){ dim, o.sd != 0 ? o.sd : 10, o.curvature != 0 ? o.curvature : 0.03 };
-    if (!target_check_dim(s, "banana", dim, 2) ||
-        !target_check_positive(s, "banana", "standard deviation", &b->sd, 1) ||
-        !target_check_finite(s, "banana", "curvature", &b->curvature, 1))
+    if (!hs__target_check_dim(s, "banana", dim, 2) ||
+        !hs__target_check_positive(s, "banana", "standard deviation", &b->sd, 1) ||
+        !hs__target_check_finite(s, "banana", "curvature", &b->curvature, 1))
         return NULL;
     return hs_target_new(s, &(hs_target_spec){ .name = "banana",
                                                .dim = dim,
@@ -100,8 +100,8 @@ hs_target *hs_target_funnel(hs_session *s, size_t dim, const hs_funnel_options *
     if (!f)
         return NULL;
     *f = (funnel){ dim, options && options->sd != 0 ? options->sd : 3 };
-    if (!target_check_dim(s, "funnel", dim, 2) ||
-        !target_check_positive(s, "funnel", "standard deviation", &f->sd, 1))
+    if (!hs__target_check_dim(s, "funnel", dim, 2) ||
+        !hs__target_check_positive(s, "funnel", "standard deviation", &f->sd, 1))
         return NULL;
     return hs_target_new(s, &(hs_target_spec){ .name = "funnel",
                                                .dim = dim,

@@ -3,7 +3,7 @@
 #include <math.h>
 
 /* Row by row: all inner loops run along rows, which are contiguous. */
-bool cholesky_factor(double *a, size_t n)
+bool hs__cholesky_factor(double *a, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         double *row = a + i * n;
@@ -28,7 +28,7 @@ bool cholesky_factor(double *a, size_t n)
     return true;
 }
 
-void cholesky_solve(const double *factor, size_t n, const double *b, double *x)
+void hs__cholesky_solve(const double *factor, size_t n, const double *b, double *x)
 {
     for (size_t i = 0; i < n; i++) {
         double rest = b[i];
@@ -43,7 +43,7 @@ void cholesky_solve(const double *factor, size_t n, const double *b, double *x)
     }
 }
 
-void cholesky_invert(const double *factor, size_t n, double *inverse)
+void hs__cholesky_invert(const double *factor, size_t n, double *inverse)
 {
     for (size_t i = 0; i < n; i++) {
         double *row = inverse + i * n;

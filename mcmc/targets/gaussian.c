@@ -1,4 +1,4 @@
-#include <hastings/mcmc/targets.h>
+#include <hastings/mcmc/targets/targets.h>
 
 #include <math.h>
 #include <string.h>
@@ -23,11 +23,11 @@ typedef struct {
 static hs_var log_density(void *self, hs_var x)
 {
     const gaussian *g = self;
-    hs_var z = g->centred ? x : hs_sub(x, target_array_at(&g->mean, x.tape, HS_HERE));
+    hs_var z = g->centred ? x : hs_sub(x, hs__target_array_at(&g->mean, x.tape, HS_HERE));
     if (g->kind == FULL)
-        z = hs_matmul(target_array_at(&g->whiten, x.tape, HS_HERE), z);
+        z = hs_matmul(hs__target_array_at(&g->whiten, x.tape, HS_HERE), z);
     else if (g->kind == DIAGONAL)
-        z = hs_mul(z, target_array_at(&g->whiten, x.tape, HS_HERE));
+        z = hs_mul(z, hs__target_array_at(&g->whiten, x.tape, HS_HERE));
     else if (g->sd != 1)
         z = hs_scale(z, 1 / g->sd);
     return hs_shift(hs_scale(hs_dot(z, z), -0.5), g->log_constant);
@@ -38,28 +38,28 @@ static hs_var draw(void *self, hs_tape *tape, hs_extent extent, uint32_t stream)
     const gaussian *g = self;
     hs_var x = hs_normal(tape, extent, hs_dims(g->dim), stream);
     if (g->kind == FULL)
-        x = hs_matmul(target_array_at(&g->factor, tape, HS_HERE), x);
+        x = hs_matmul(hs__target_array_at(&g->factor, tape, HS_HERE), x);
     else if (g->kind == DIAGONAL)
-        x = hs_mul(x, target_array_at(&g->factor, tape, HS_HERE));
+        x = hs_mul(x, hs__target_array_at(&g->factor, tape, HS_HERE));
     else if (g->sd != 1)
         x = hs_scale(x, g->sd);
-    return g->centred ? x : hs_add(x, target_array_at(&g->mean, tape, HS_HERE));
+    return g->centred ? x : hs_add(x, hs__target_array_at(&g->mean, tape, HS_HERE));
 }
 
 static bool diagonal(hs_session *s, gaussian *g, const double *sds)
 {
     g->kind = DIAGONAL;
-    if (!target_check_positive(s, "gaussian", "standard deviation", sds, g->dim) ||
-        !target_array_copy(s, &g->factor, "sd", hs_dims(g->dim), sds))
+    if (!hs__target_check_positive(s, "gaussian", "standard deviation", sds, g->dim) ||
+        !hs__target_array_copy(s, &g->factor, "sd", hs_dims(g->dim), sds))
         return false;
-    double *inverse = target_array_new(s, &g->whiten, "1 / sd", hs_dims(g->dim));
+    double *inverse = hs__target_array_new(s, &g->whiten, "1 / sd", hs_dims(g->dim));
     if (!inverse)
         return false;
     for (size_t i = 0; i < g->dim; i++) {
         inverse[i] = 1 / sds[i];
         g->log_constant -= log(sds[i]);
     }
-    return target_array_finish(s, &g->whiten);
+    return hs__target_array_finish(s, &g->whiten);
 }
 
 static bool symmetric(hs_session *s, const double *covariance, size_t n)
@@ -84,22 +84,22 @@ static bool full(hs_session *s, gaussian *g, const double *covariance)
     g->kind = FULL;
     const size_t n = g->dim;
     const hs_shape shape = hs_dims(n, n);
-    double *factor = target_array_new(s, &g->factor, "factor", shape);
-    double *inverse = target_array_new(s, &g->whiten, "inverse factor", shape);
+    double *factor = hs__target_array_new(s, &g->factor, "factor", shape);
+    double *inverse = hs__target_array_new(s, &g->whiten, "inverse factor", shape);
     if (!factor || !inverse ||
-        !target_check_finite(s, "gaussian", "covariance", covariance, n * n) ||
+        !hs__target_check_finite(s, "gaussian", "covariance", covariance, n * n) ||
         !symmetric(s, covariance, n))
         return false;
     memcpy(factor, covariance, n * n * sizeof *factor);
-    if (!cholesky_factor(factor, n)) {
+    if (!hs__cholesky_factor(factor, n)) {
         hs_session_fail(s, HS_EINVAL,
                         "target \"gaussian\": the covariance is not positive definite");
         return false;
     }
-    cholesky_invert(factor, n, inverse);
+    hs__cholesky_invert(factor, n, inverse);
     for (size_t i = 0; i < n; i++)
         g->log_constant -= log(factor[i * n + i]);
-    return target_array_finish(s, &g->factor) && target_array_finish(s, &g->whiten);
+    return hs__target_array_finish(s, &g->factor) && hs__target_array_finish(s, &g->whiten);
 }
 
 hs_target *hs_target_gaussian(hs_session *s, size_t dim, const hs_gaussian_options *options)
@@ -111,21 +111,21 @@ hs_target *hs_target_gaussian(hs_session *s, size_t dim, const hs_gaussian_optio
         return NULL;
     }
     gaussian *g = hs_session_alloc(s, sizeof *g);
-    if (!g || !target_check_dim(s, "gaussian", dim, 1))
+    if (!g || !hs__target_check_dim(s, "gaussian", dim, 1))
         return NULL;
     *g = (gaussian){ .dim = dim,
                      .kind = ISOTROPIC,
                      .sd = o.sd != 0 ? o.sd : 1,
                      .centred = !o.mean,
                      .log_constant = -0.5 * log_2pi * (double)dim };
-    if (o.mean && (!target_check_finite(s, "gaussian", "mean", o.mean, dim) ||
-                   !target_array_copy(s, &g->mean, "mean", hs_dims(dim), o.mean)))
+    if (o.mean && (!hs__target_check_finite(s, "gaussian", "mean", o.mean, dim) ||
+                   !hs__target_array_copy(s, &g->mean, "mean", hs_dims(dim), o.mean)))
         return NULL;
     if (o.covariance || o.sds) {
         if (!(o.sds ? diagonal(s, g, o.sds) : full(s, g, o.covariance)))
             return NULL;
     } else {
-        if (!target_check_positive(s, "gaussian", "standard deviation", &g->sd, 1))
+        if (!hs__target_check_positive(s, "gaussian", "standard deviation", &g->sd, 1))
             return NULL;
         g->log_constant -= (double)dim * log(g->sd);
     }

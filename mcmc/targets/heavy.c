@@ -1,5 +1,5 @@
 /* Laplace, Cauchy and Student's t: independent coordinates x = scale z. */
-#include <hastings/mcmc/targets.h>
+#include <hastings/mcmc/targets/targets.h>
 
 #include <math.h>
 
@@ -23,7 +23,7 @@ static hs_var standardised(const heavy *h, hs_var x)
 {
     const char *at = h->at;
     if (!h->equal)
-        return hs_mul(x, target_array_at(&h->inverse, x.tape, at));
+        return hs_mul(x, hs__target_array_at(&h->inverse, x.tape, at));
     return h->scale == 1 ? x : hs_scale(x, 1 / h->scale);
 }
 
@@ -31,7 +31,7 @@ static hs_var scaled(const heavy *h, hs_var z)
 {
     const char *at = h->at;
     if (!h->equal)
-        return hs_mul(z, target_array_at(&h->scales, z.tape, at));
+        return hs_mul(z, hs__target_array_at(&h->scales, z.tape, at));
     return h->scale == 1 ? z : hs_scale(z, h->scale);
 }
 
@@ -42,7 +42,7 @@ static hs_target *heavy_new(hs_session *s, const hs_target_spec *spec, const cha
     const hs_scale_options o = options ? *options : (hs_scale_options){ 0 };
     const size_t dim = spec->dim;
     heavy *h = hs_session_alloc(s, sizeof *h);
-    if (!h || !target_check_dim(s, spec->name, dim, 1))
+    if (!h || !hs__target_check_dim(s, spec->name, dim, 1))
         return NULL;
     if (o.scale != 0 && o.scales) {
         hs_session_fail(s, HS_EINVAL, "target \"%s\": only one of scale and scales can be given",
@@ -53,20 +53,20 @@ static hs_target *heavy_new(hs_session *s, const hs_target_spec *spec, const cha
         .at = at, .dim = dim, .dof = dof, .scale = o.scale != 0 ? o.scale : 1, .equal = !o.scales
     };
     const double *scales = o.scales ? o.scales : &h->scale;
-    if (!target_check_positive(s, spec->name, "scale", scales, o.scales ? dim : 1))
+    if (!hs__target_check_positive(s, spec->name, "scale", scales, o.scales ? dim : 1))
         return NULL;
     h->log_constant = (double)dim * log_constant;
     if (h->equal) {
         h->log_constant -= (double)dim * log(h->scale);
     } else {
-        double *inverse = target_array_new(s, &h->inverse, "1 / scale", hs_dims(dim));
-        if (!inverse || !target_array_copy(s, &h->scales, "scale", hs_dims(dim), scales))
+        double *inverse = hs__target_array_new(s, &h->inverse, "1 / scale", hs_dims(dim));
+        if (!inverse || !hs__target_array_copy(s, &h->scales, "scale", hs_dims(dim), scales))
             return NULL;
         for (size_t i = 0; i < dim; i++) {
             inverse[i] = 1 / scales[i];
             h->log_constant -= log(scales[i]);
         }
-        if (!target_array_finish(s, &h->inverse))
+        if (!hs__target_array_finish(s, &h->inverse))
             return NULL;
     }
     hs_target_spec complete = *spec;
@@ -157,7 +157,7 @@ hs_target *hs_target_student(hs_session *s, size_t dim, double dof, const hs_sca
     const hs_target_spec spec = {
         .name = "student", .dim = dim, .log_density = student_log_density, .draw = student_draw
     };
-    if (!target_check_positive(s, "student", "number of degrees of freedom", &dof, 1))
+    if (!hs__target_check_positive(s, "student", "number of degrees of freedom", &dof, 1))
         return NULL;
     const double constant = lgamma((dof + 1) / 2) - lgamma(dof / 2) - 0.5 * log(dof * pi);
     return heavy_new(s, &spec, "target \"student\"", dof, options, constant);

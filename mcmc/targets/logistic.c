@@ -1,4 +1,4 @@
-#include <hastings/mcmc/targets.h>
+#include <hastings/mcmc/targets/targets.h>
 
 #include <math.h>
 
@@ -19,7 +19,7 @@ typedef struct {
 static hs_var log_density(void *self, hs_var b)
 {
     const logistic *l = self;
-    hs_var t = hs_matmul(target_array_at(&l->against, b.tape, HS_HERE), b);
+    hs_var t = hs_matmul(hs__target_array_at(&l->against, b.tape, HS_HERE), b);
     hs_var misfit = hs_sum_last(hs_softplus(t));
     hs_var z = hs_scale(b, 1 / l->prior_sd);
     hs_var log_prior = hs_shift(hs_scale(hs_dot(z, z), -0.5), l->log_constant);
@@ -74,18 +74,19 @@ hs_target *hs_target_logistic(hs_session *s, const hs_dataset *data,
     const size_t rows = data->rows, dim = data->columns;
     *l = (logistic){ .dim = dim,
                      .prior_sd = options && options->prior_sd != 0 ? options->prior_sd : 10 };
-    if (!target_check_positive(s, "logistic", "standard deviation of the prior", &l->prior_sd, 1) ||
+    if (!hs__target_check_positive(s, "logistic", "standard deviation of the prior", &l->prior_sd,
+                                   1) ||
         !check_data(s, data))
         return NULL;
     l->log_constant = -(double)dim * (0.5 * log_2pi + log(l->prior_sd));
     const double *x = data->x, *label = data->y;
-    double *to = target_array_new(s, &l->against, "data", hs_dims(rows, dim));
+    double *to = hs__target_array_new(s, &l->against, "data", hs_dims(rows, dim));
     if (!to)
         return NULL;
     for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < dim; j++)
             to[i * dim + j] = label[i] == 1 ? -x[i * dim + j] : x[i * dim + j];
-    if (!target_array_finish(s, &l->against))
+    if (!hs__target_array_finish(s, &l->against))
         return NULL;
     return hs_target_new(
         s,

@@ -1,5 +1,5 @@
 /* Gaussian mixtures, and the cross, which is one. */
-#include <hastings/mcmc/targets.h>
+#include <hastings/mcmc/targets/targets.h>
 
 #include <math.h>
 
@@ -23,10 +23,10 @@ static hs_var log_density(void *self, hs_var x)
 {
     const mixture *m = self;
     const char *at = m->at;
-    hs_var z = hs_mul(hs_sub(x, target_array_at(&m->means, x.tape, at)),
-                      target_array_at(&m->inverse, x.tape, at));
+    hs_var z = hs_mul(hs_sub(x, hs__target_array_at(&m->means, x.tape, at)),
+                      hs__target_array_at(&m->inverse, x.tape, at));
     hs_var squares = hs_scale(hs_sum_last(hs_square(z)), -0.5);
-    return hs_logsumexp(hs_add(squares, target_array_at(&m->constants, x.tape, at)), 0);
+    return hs_logsumexp(hs_add(squares, hs__target_array_at(&m->constants, x.tape, at)), 0);
 }
 
 /* Which component is a vector of zeros and a one; matrix products pick rows of the tables. */
@@ -35,10 +35,10 @@ static hs_var draw(void *self, hs_tape *tape, hs_extent extent, uint32_t stream)
     const mixture *m = self;
     const char *at = m->at;
     hs_var u = hs_uniform(tape, extent, hs_scalar_shape(), stream);
-    hs_var which = hs_sub(hs_ge(u, target_array_at(&m->lower, tape, at)),
-                          hs_ge(u, target_array_at(&m->upper, tape, at)));
-    hs_var mean = hs_matmul(which, target_array_at(&m->means, tape, at));
-    hs_var sd = hs_matmul(which, target_array_at(&m->sds, tape, at));
+    hs_var which = hs_sub(hs_ge(u, hs__target_array_at(&m->lower, tape, at)),
+                          hs_ge(u, hs__target_array_at(&m->upper, tape, at)));
+    hs_var mean = hs_matmul(which, hs__target_array_at(&m->means, tape, at));
+    hs_var sd = hs_matmul(which, hs__target_array_at(&m->sds, tape, at));
     return hs_add(mean, hs_mul(sd, hs_normal(tape, extent, hs_dims(m->dim), stream + 1)));
 }
 
@@ -47,11 +47,11 @@ static bool weigh(hs_session *s, mixture *m, const char *name, const hs_mixture_
                   double *constants)
 {
     const size_t n = o->components;
-    double *lower = target_array_new(s, &m->lower, "lower", hs_dims(n));
-    double *upper = target_array_new(s, &m->upper, "upper", hs_dims(n));
+    double *lower = hs__target_array_new(s, &m->lower, "lower", hs_dims(n));
+    double *upper = hs__target_array_new(s, &m->upper, "upper", hs_dims(n));
     double total = 0, before = 0;
     if (!lower || !upper ||
-        (o->weights && !target_check_positive(s, name, "weight", o->weights, n)))
+        (o->weights && !hs__target_check_positive(s, name, "weight", o->weights, n)))
         return false;
     for (size_t k = 0; k < n; k++)
         total += o->weights ? o->weights[k] : 1;
@@ -67,7 +67,7 @@ static bool weigh(hs_session *s, mixture *m, const char *name, const hs_mixture_
         upper[k] = before += weight;
     }
     upper[n - 1] = 2; /* above any uniform number */
-    return target_array_finish(s, &m->lower) && target_array_finish(s, &m->upper);
+    return hs__target_array_finish(s, &m->lower) && hs__target_array_finish(s, &m->upper);
 }
 
 static hs_target *mixture_new(hs_session *s, const char *name, const char *at, size_t dim,
@@ -75,7 +75,7 @@ static hs_target *mixture_new(hs_session *s, const char *name, const char *at, s
 {
     const size_t n = o->components;
     mixture *m = hs_session_alloc(s, sizeof *m);
-    if (!m || !target_check_dim(s, name, dim, 1))
+    if (!m || !hs__target_check_dim(s, name, dim, 1))
         return NULL;
     *m = (mixture){ .at = at, .dim = dim };
     if (n == 0 || !o->means || (o->sd != 0) + !!o->component_sds + !!o->sds > 1) {
@@ -88,12 +88,12 @@ static hs_target *mixture_new(hs_session *s, const char *name, const char *at, s
         return NULL;
     }
     const hs_shape table = hs_dims(n, dim);
-    double *sds = target_array_new(s, &m->sds, "sd", table);
-    double *inverse = target_array_new(s, &m->inverse, "1 / sd", table);
-    double *constants = target_array_new(s, &m->constants, "log constants", hs_dims(n));
+    double *sds = hs__target_array_new(s, &m->sds, "sd", table);
+    double *inverse = hs__target_array_new(s, &m->inverse, "1 / sd", table);
+    double *constants = hs__target_array_new(s, &m->constants, "log constants", hs_dims(n));
     if (!sds || !inverse || !constants ||
-        !target_check_finite(s, name, "coordinate of means", o->means, n * dim) ||
-        !target_array_copy(s, &m->means, "means", table, o->means) ||
+        !hs__target_check_finite(s, name, "coordinate of means", o->means, n * dim) ||
+        !hs__target_array_copy(s, &m->means, "means", table, o->means) ||
         !weigh(s, m, name, o, constants))
         return NULL;
     for (size_t i = 0; i < n * dim; i++)
@@ -101,14 +101,14 @@ static hs_target *mixture_new(hs_session *s, const char *name, const char *at, s
     if (!o->sds && !o->component_sds && o->sd == 0)
         for (size_t i = 0; i < n * dim; i++)
             sds[i] = 1;
-    if (!target_check_positive(s, name, "standard deviation", sds, n * dim))
+    if (!hs__target_check_positive(s, name, "standard deviation", sds, n * dim))
         return NULL;
     for (size_t i = 0; i < n * dim; i++) {
         inverse[i] = 1 / sds[i];
         constants[i / dim] -= log(sds[i]);
     }
-    if (!target_array_finish(s, &m->sds) || !target_array_finish(s, &m->inverse) ||
-        !target_array_finish(s, &m->constants))
+    if (!hs__target_array_finish(s, &m->sds) || !hs__target_array_finish(s, &m->inverse) ||
+        !hs__target_array_finish(s, &m->constants))
         return NULL;
     return hs_target_new(
         s, &(hs_target_spec){
@@ -125,8 +125,8 @@ hs_target *hs_target_cross(hs_session *s, const hs_cross_options *options)
 {
     const hs_cross_options o = options ? *options : (hs_cross_options){ 0 };
     const double r = o.radius != 0 ? o.radius : 4, variance = o.variance != 0 ? o.variance : 0.5;
-    if (!target_check_positive(s, "cross", "radius", &r, 1) ||
-        !target_check_positive(s, "cross", "variance", &variance, 1))
+    if (!hs__target_check_positive(s, "cross", "radius", &r, 1) ||
+        !hs__target_check_positive(s, "cross", "variance", &variance, 1))
         return NULL;
     const double centres[] = { r, 0, -r, 0, 0, r, 0, -r };
     return mixture_new(

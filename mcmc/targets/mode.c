@@ -1,5 +1,5 @@
 /* The Laplace approximation: Newton's method on any target, with the Hessian from its tape. */
-#include <hastings/mcmc/targets.h>
+#include <hastings/mcmc/targets/targets.h>
 
 #include <math.h>
 #include <string.h>
@@ -121,7 +121,7 @@ static bool factor_damped(newton *n)
         memcpy(n->factor, n->hessian, d * d * sizeof *n->factor);
         for (size_t i = 0; i < d; i++)
             n->factor[i * d + i] += damping * fmax(largest, 1e-300);
-        if (cholesky_factor(n->factor, d))
+        if (hs__cholesky_factor(n->factor, d))
             return true;
     }
     return false;
@@ -138,7 +138,7 @@ static hs_status ascend(newton *n, bool *found)
         status = curve(n);
         if (status || !factor_damped(n))
             break;
-        cholesky_solve(n->factor, d, n->gradient, n->step);
+        hs__cholesky_solve(n->factor, d, n->gradient, n->step);
         double gain = 0; /* twice what a quadratic would gain */
         for (size_t i = 0; i < d; i++)
             gain += n->gradient[i] * n->step[i];
@@ -166,7 +166,7 @@ static hs_status ascend(newton *n, bool *found)
 static void covariance_of(const newton *n, double *inverse, double *covariance)
 {
     const size_t d = n->dim;
-    cholesky_invert(n->factor, d, inverse);
+    hs__cholesky_invert(n->factor, d, inverse);
     memset(covariance, 0, d * d * sizeof *covariance);
     for (size_t k = 0; k < d; k++) /* inverse' inverse */
         for (size_t i = 0; i <= k; i++)
@@ -192,7 +192,7 @@ hs_status hs_laplace_approximation(hs_session *s, const hs_target *target, const
             tape_failed(s, &n, status);
         } else {
             memcpy(n.factor, n.hessian, n.dim * n.dim * sizeof *n.factor);
-            if (!found || !cholesky_factor(n.factor, n.dim))
+            if (!found || !hs__cholesky_factor(n.factor, n.dim))
                 status = hs_session_fail(s, HS_EINVAL,
                                          "Laplace approximation: no maximum of target \"%s\" was "
                                          "found from the start given",

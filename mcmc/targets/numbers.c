@@ -19,7 +19,7 @@ static void *owned_numbers(hs_session *s, size_t count, size_t size)
     return memory;
 }
 
-double *target_array_new(hs_session *s, target_array *array, const char *name, hs_shape shape)
+double *hs__target_array_new(hs_session *s, target_array *array, const char *name, hs_shape shape)
 {
     *array = (target_array){ .name = name, .shape = shape };
     if (!hs_shape_valid(&shape)) {
@@ -31,7 +31,7 @@ double *target_array_new(hs_session *s, target_array *array, const char *name, h
     return values;
 }
 
-bool target_array_finish(hs_session *s, target_array *array)
+bool hs__target_array_finish(hs_session *s, target_array *array)
 {
     if (!array->f64 || hs_session_dtype(s) == HS_F64)
         return array->f64;
@@ -44,17 +44,17 @@ bool target_array_finish(hs_session *s, target_array *array)
     return to;
 }
 
-bool target_array_copy(hs_session *s, target_array *array, const char *name, hs_shape shape,
-                       const double *values)
+bool hs__target_array_copy(hs_session *s, target_array *array, const char *name, hs_shape shape,
+                           const double *values)
 {
-    double *to = target_array_new(s, array, name, shape);
+    double *to = hs__target_array_new(s, array, name, shape);
     if (!to)
         return false;
     memcpy(to, values, hs_shape_count(&shape) * sizeof *to);
-    return target_array_finish(s, array);
+    return hs__target_array_finish(s, array);
 }
 
-hs_var target_array_at(const target_array *array, hs_tape *tape, const char *at)
+hs_var hs__target_array_at(const target_array *array, hs_tape *tape, const char *at)
 {
     if (hs_tape_dtype(tape) == HS_F64)
         return hs_bound_at(tape, array->name, array->shape, &array->f64, 0, at);
@@ -65,7 +65,7 @@ hs_var target_array_at(const target_array *array, hs_tape *tape, const char *at)
 
 /* ---- Checks ---------------------------------------------------------------------------------- */
 
-bool target_check_dim(hs_session *s, const char *target, size_t dim, size_t least)
+bool hs__target_check_dim(hs_session *s, const char *target, size_t dim, size_t least)
 {
     if (dim >= least)
         return true;
@@ -74,8 +74,8 @@ bool target_check_dim(hs_session *s, const char *target, size_t dim, size_t leas
     return false;
 }
 
-bool target_check_finite(hs_session *s, const char *target, const char *what, const double *values,
-                         size_t n)
+bool hs__target_check_finite(hs_session *s, const char *target, const char *what,
+                             const double *values, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!isfinite(values[i])) {
@@ -86,8 +86,8 @@ bool target_check_finite(hs_session *s, const char *target, const char *what, co
     return true;
 }
 
-bool target_check_positive(hs_session *s, const char *target, const char *what,
-                           const double *values, size_t n)
+bool hs__target_check_positive(hs_session *s, const char *target, const char *what,
+                               const double *values, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!(values[i] > 0 && isfinite(values[i]))) {

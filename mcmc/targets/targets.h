@@ -6,7 +6,7 @@
  *     hs_target *wide = hs_target_gaussian(s, 2, &(hs_gaussian_options){
  *         .mean = (double[]){ 1, 2 }, .covariance = (double[]){ 4, 1,
  *                                                               1, 1 } });
- *     hs_target *german = hs_target_logistic(s, data, NULL);       // mcmc/dataset.h
+ *     hs_target *german = hs_target_logistic(s, data, NULL);       // mcmc/io/dataset.h
  *
  *     hs_var x = hs_target_draw(wide, tape, HS_START, 0);           // exact
  *     hs_var log_pi = hs_target_log_density(wide, x);
@@ -19,10 +19,10 @@
  * copied. Wrong input makes the session fail, and the target is NULL. Targets belong to their
  * session, and their arrays too: tapes and plans read them in place, and must not run afterwards.
  */
-#ifndef HASTINGS_MCMC_TARGETS_H
-#define HASTINGS_MCMC_TARGETS_H
+#ifndef HASTINGS_MCMC_TARGETS_TARGETS_H
+#define HASTINGS_MCMC_TARGETS_TARGETS_H
 
-#include <hastings/mcmc/dataset.h>
+#include <hastings/mcmc/io/dataset.h>
 #include <hastings/mcmc/target.h>
 
 /* ---- Gaussian -------------------------------------------------------------------------------- */
@@ -36,7 +36,7 @@ typedef struct {
 } hs_gaussian_options;
 
 /** N(mean, covariance). */
-hs_target *hs_target_gaussian(hs_session *s, size_t dim, const hs_gaussian_options *options);
+HS_API hs_target *hs_target_gaussian(hs_session *s, size_t dim, const hs_gaussian_options *options);
 
 /* ---- Independent coordinates with heavy tails ------------------------------------------------ */
 
@@ -47,15 +47,15 @@ typedef struct {
 } hs_scale_options;
 
 /** Density exp(-|x| / b) / 2b in each coordinate, with scale b; its variance is 2 b^2. */
-hs_target *hs_target_laplace(hs_session *s, size_t dim, const hs_scale_options *options);
+HS_API hs_target *hs_target_laplace(hs_session *s, size_t dim, const hs_scale_options *options);
 
 /** Density 1 / (pi b (1 + (x / b)^2)) in each coordinate, with scale b. It has no moments. */
-hs_target *hs_target_cauchy(hs_session *s, size_t dim, const hs_scale_options *options);
+HS_API hs_target *hs_target_cauchy(hs_session *s, size_t dim, const hs_scale_options *options);
 
 /** Student's t in each coordinate, with `dof` > 0 degrees of freedom, which need not be whole. Its
  *  variance is scale^2 dof / (dof - 2), for dof > 2. */
-hs_target *hs_target_student(hs_session *s, size_t dim, double dof,
-                             const hs_scale_options *options);
+HS_API hs_target *hs_target_student(hs_session *s, size_t dim, double dof,
+                                    const hs_scale_options *options);
 
 /* ---- Near-uniform ---------------------------------------------------------------------------- */
 
@@ -77,7 +77,7 @@ typedef struct {
  * With log_odds above 50 draws are all of the uniform component: the others are rarer than the
  * resolution of uniform numbers.
  */
-hs_target *hs_target_uniform(hs_session *s, size_t dim, const hs_uniform_options *options);
+HS_API hs_target *hs_target_uniform(hs_session *s, size_t dim, const hs_uniform_options *options);
 
 /* ---- Gaussian mixtures ----------------------------------------------------------------------- */
 
@@ -92,7 +92,7 @@ typedef struct {
 } hs_mixture_options;
 
 /** The sum over components of weight N(mean, diag(sd^2)). */
-hs_target *hs_target_mixture(hs_session *s, size_t dim, const hs_mixture_options *options);
+HS_API hs_target *hs_target_mixture(hs_session *s, size_t dim, const hs_mixture_options *options);
 
 typedef struct {
     double radius;   /**< of the centres; 0: 4 */
@@ -101,7 +101,7 @@ typedef struct {
 
 /** Four equal Gaussians in the plane, at (+-radius, 0) and (0, +-radius). For independent draws,
  *  E |x - x'|^2 = 2 radius^2 + 4 variance: 34 by default. */
-hs_target *hs_target_cross(hs_session *s, const hs_cross_options *options);
+HS_API hs_target *hs_target_cross(hs_session *s, const hs_cross_options *options);
 
 /* ---- Bent ------------------------------------------------------------------------------------ */
 
@@ -112,14 +112,14 @@ typedef struct {
 
 /** Haario, Saksman and Tamminen (1999): x0 ~ N(0, sd^2), x1 = curvature (x0^2 - sd^2) + N(0, 1),
  *  and the others N(0, 1); dim is at least 2. All means are 0. */
-hs_target *hs_target_banana(hs_session *s, size_t dim, const hs_banana_options *options);
+HS_API hs_target *hs_target_banana(hs_session *s, size_t dim, const hs_banana_options *options);
 
 typedef struct {
     double sd; /**< of the first coordinate; 0: 3 */
 } hs_funnel_options;
 
 /** Neal (2003): v = x0 ~ N(0, sd^2), and the others N(0, e^v) given v; dim is at least 2. */
-hs_target *hs_target_funnel(hs_session *s, size_t dim, const hs_funnel_options *options);
+HS_API hs_target *hs_target_funnel(hs_session *s, size_t dim, const hs_funnel_options *options);
 
 /* ---- Bayesian logistic regression ------------------------------------------------------------ */
 
@@ -130,14 +130,14 @@ typedef struct {
 /**
  * The posterior of the weights b of P(label 1 | x) = 1 / (1 + e^-(x . b)), with independent priors
  * N(0, prior_sd^2). One weight for each column of the data; neither features nor intercept are
- * changed or added here: see mcmc/dataset.h. The log density is that of labels and weights
+ * changed or added here: see mcmc/io/dataset.h. The log density is that of labels and weights
  * together, with the prior's constant: it integrates to the evidence.
  *
  * The data are copied once, in the session's number type, and shared by all tapes; the logits of
  * all chains are one matrix product.
  */
-hs_target *hs_target_logistic(hs_session *s, const hs_dataset *data,
-                              const hs_logistic_options *options);
+HS_API hs_target *hs_target_logistic(hs_session *s, const hs_dataset *data,
+                                     const hs_logistic_options *options);
 
 /* ---- Laplace approximation ------------------------------------------------------------------- */
 
@@ -147,7 +147,7 @@ hs_target *hs_target_logistic(hs_session *s, const hs_dataset *data,
  * scales. In double precision, whatever the session's; mode and covariance may be NULL. The session
  * fails if no maximum is found.
  */
-hs_status hs_laplace_approximation(hs_session *s, const hs_target *target, const double *start,
-                                   double *mode, double *covariance);
+HS_API hs_status hs_laplace_approximation(hs_session *s, const hs_target *target,
+                                          const double *start, double *mode, double *covariance);
 
 #endif

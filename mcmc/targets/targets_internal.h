@@ -1,6 +1,6 @@
 /* What the targets of this folder share: constant arrays, checks of input, and Cholesky factors. */
-#ifndef HASTINGS_MCMC_TARGETS_INTERNAL_H
-#define HASTINGS_MCMC_TARGETS_INTERNAL_H
+#ifndef HASTINGS_MCMC_TARGETS_TARGETS_INTERNAL_H
+#define HASTINGS_MCMC_TARGETS_TARGETS_INTERNAL_H
 
 #include <hastings/mcmc/target.h>
 #include <hastings/autograd/ops.h>
@@ -19,36 +19,36 @@ typedef struct {
 } target_array;
 
 /* Memory of the session for an array of doubles, zero, to be filled in; NULL, and the session
- * fails, if there is none. target_array_finish() follows, and is false if it fails. Tapes keep
+ * fails, if there is none. hs__target_array_finish() follows, and is false if it fails. Tapes keep
  * the address of *array, which must not move afterwards. */
-double *target_array_new(hs_session *s, target_array *array, const char *name, hs_shape shape);
-bool target_array_finish(hs_session *s, target_array *array);
+double *hs__target_array_new(hs_session *s, target_array *array, const char *name, hs_shape shape);
+bool hs__target_array_finish(hs_session *s, target_array *array);
 
 /* Both at once, with a copy of `values`. */
-bool target_array_copy(hs_session *s, target_array *array, const char *name, hs_shape shape,
-                       const double *values);
+bool hs__target_array_copy(hs_session *s, target_array *array, const char *name, hs_shape shape,
+                           const double *values);
 
 /* The array on a tape of either number type. */
-hs_var target_array_at(const target_array *array, hs_tape *tape, const char *at);
+hs_var hs__target_array_at(const target_array *array, hs_tape *tape, const char *at);
 
 /* ---- Checks: false, and the session fails, if input is wrong --------------------------------- */
 
-bool target_check_dim(hs_session *s, const char *target, size_t dim, size_t least);
-bool target_check_finite(hs_session *s, const char *target, const char *what, const double *values,
-                         size_t n);
-bool target_check_positive(hs_session *s, const char *target, const char *what,
-                           const double *values, size_t n);
+bool hs__target_check_dim(hs_session *s, const char *target, size_t dim, size_t least);
+bool hs__target_check_finite(hs_session *s, const char *target, const char *what,
+                             const double *values, size_t n);
+bool hs__target_check_positive(hs_session *s, const char *target, const char *what,
+                               const double *values, size_t n);
 
 /* ---- Cholesky: matrices [n][n], row-major ---------------------------------------------------- */
 
 /* Replaces a by the lower factor L of a = L L', zeros above; reads the lower triangle only. False
  * if a is not positive definite. */
-bool cholesky_factor(double *a, size_t n);
+bool hs__cholesky_factor(double *a, size_t n);
 
 /* x = a^-1 b, from the factor; x and b may be the same. */
-void cholesky_solve(const double *factor, size_t n, const double *b, double *x);
+void hs__cholesky_solve(const double *factor, size_t n, const double *b, double *x);
 
 /* inverse = L^-1, lower triangular, zeros above. */
-void cholesky_invert(const double *factor, size_t n, double *inverse);
+void hs__cholesky_invert(const double *factor, size_t n, double *inverse);
 
 #endif

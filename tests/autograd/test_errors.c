@@ -1,6 +1,6 @@
 /* Bad input: every mistake gives its status and a sentence that says what, where and which shapes;
  * the first error stays, and nothing that follows it crashes. */
-#include "tape_errors.h"
+#include "support/tape_errors.h"
 
 /* Place 9 does not exist in anything above. */
 static const size_t nine[] = { 0, 9 };
@@ -129,7 +129,7 @@ START_TEST(mixing_tapes_and_number_types)
         ck_assert_int_eq(hs_tape_status(tape), expected);
         ck_assert_int_eq(hs_tape_status(other), expected); /* it is in error as well */
         ck_assert_ptr_nonnull(strstr(hs_tape_error(tape), "another tape"));
-        ck_assert_ptr_nonnull(strstr(hs_tape_error(tape), "test_autograd_errors.c:"));
+        ck_assert_ptr_nonnull(strstr(hs_tape_error(tape), "autograd/test_errors.c:"));
         hs_tape_free(other);
 
         /* Each way in which a second value enters. */

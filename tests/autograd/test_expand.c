@@ -1,9 +1,9 @@
 /* Sums over features that are taken apart: the numbers are those of a plan that keeps every node as it was recorded. */
-#include "hs_check.h"
-#include "many_cores.h"
+#include "support/hs_check.h"
+#include "support/many_cores.h"
 
 #include <hastings.h>
-#include <hastings/autograd/plan_internal.h>
+#include "autograd/plan/plan_internal.h"
 #include <hastings/tensor/cpu.h>
 
 #include <string.h>
@@ -143,10 +143,10 @@ START_TEST(numbers_are_those_of_the_tape)
     const problem p = make_problem(dtype, losses[_i / 2]);
     for (size_t outputs = 1; outputs <= p.outputs; outputs++) {
         hs_plan *apart = make_plan(&p, outputs, 1, true);
-        graph_always_expands = true;
+        hs__graph_always_expands = true;
         hs_plan *one = make_plan(&p, outputs, 1, false),
                 *several = make_plan(&p, outputs, 3, false);
-        graph_always_expands = false;
+        hs__graph_always_expands = false;
         run(apart, &p, dtype);
         run(one, &p, dtype);
         run(several, &p, dtype);
@@ -209,9 +209,9 @@ START_TEST(long_chains_end)
         y = hs_add(hs_scale(y, 0.9), hs_mul(hs_scale(y, 0.05), n));
     hs_var total = hs_sum_rows(hs_sum_last(y));
     hs_plan *plan, *traced;
-    graph_always_expands = true;
+    hs__graph_always_expands = true;
     ck_assert(!hs_plan_new(&plan, &total, 1, &(hs_plan_options){ .starts = STARTS }));
-    graph_always_expands = false;
+    hs__graph_always_expands = false;
     ck_assert(
         !hs_plan_new(&traced, &total, 1, &(hs_plan_options){ .starts = STARTS, .trace = true }));
     ck_assert(!hs_plan_run(plan, &(hs_run){ .seed = 1 }) &&

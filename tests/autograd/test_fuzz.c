@@ -1,10 +1,10 @@
 /* Thousands of random tapes: plans of them, and of their gradients, against an interpreter. */
-#include "hs_check.h"
-#include "random_tape.h"
-#include "tape_interpreter.h"
+#include "support/hs_check.h"
+#include "support/random_tape.h"
+#include "support/tape_interpreter.h"
 
 #include <hastings.h>
-#include <hastings/autograd/plan_internal.h>
+#include "autograd/plan/plan_internal.h"
 
 #include <string.h>
 
@@ -41,7 +41,7 @@ static bool plan_agrees(graph *g, const interpreter *ti, const hs_plan_options *
         return false;
     }
     for (int i = 0; i < g->leaves; i++)
-        if (chance(50) || op_table[node_of(g->leaf[i].var)->op].name[0] == 'i')
+        if (chance(50) || hs__op_table[node_of(g->leaf[i].var)->op].name[0] == 'i')
             hs_plan_set(plan, g->leaf[i].var, g->leaf[i].data);
     const hs_run run = { ti->seed, ti->step, ti->first_row };
     bool good = hs_plan_run(plan, &run) == HS_OK && hs_plan_run(plan, &run) == HS_OK;
@@ -60,7 +60,7 @@ static bool plan_agrees(graph *g, const interpreter *ti, const hs_plan_options *
             good = fabs(x - expected[i]) <= tolerance * scale;
             if (!good) {
                 snprintf(what, sizeof what, "output %zu (%%%d %s), element %zu: %.12g, not %.12g",
-                         o, (int)g->output[o].id, op_table[node->op].name, i, x, expected[i]);
+                         o, (int)g->output[o].id, hs__op_table[node->op].name, i, x, expected[i]);
                 explain(g, seed, options, what);
             }
         }
@@ -114,10 +114,10 @@ static verdict try_seed(uint64_t seed, hs_dtype dtype)
                                           .threads = 1 + (int)below(3),
                                           .shard_starts = cut == 0 ? 0 : 1 + below(g.starts + 2),
                                           .trace = cut == 2 };
-        sweep_least_bytes = cut == 1 ? 0 : 16384;
-        sweep_chunk_bytes = cut == 1 ? 0 : 65536;
-        sweep_tall = cut == 1 ? 0 : 8; /* any product may make or sum a vector of a sweep */
-        graph_always_expands = cut == 1;
+        hs__sweep_least_bytes = cut == 1 ? 0 : 16384;
+        hs__sweep_chunk_bytes = cut == 1 ? 0 : 65536;
+        hs__sweep_tall = cut == 1 ? 0 : 8; /* any product may make or sum a vector of a sweep */
+        hs__graph_always_expands = cut == 1;
         if (!plan_agrees(&g, &ti, &options, seed))
             result = WRONG;
     }

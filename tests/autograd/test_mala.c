@@ -1,6 +1,6 @@
 /* The Metropolis-adjusted Langevin step on the tape: its drift is a gradient, and training the step
  * size differentiates through it. Numbers are those of facts.md, sections 3 and 9. */
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 #include <hastings.h>
 

@@ -1,8 +1,8 @@
 /* Memory: none is taken by a run, and every failure to get some is a status: no crash, no leak. */
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 #include <hastings.h>
-#include <hastings/autograd/plan_internal.h>
+#include "autograd/plan/plan_internal.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -311,8 +311,8 @@ END_TEST
 
 START_TEST(failures_of_sweeps)
 {
-    sweep_least_bytes = sweep_chunk_bytes = sweep_tall = 0;
-    graph_always_expands = true;
+    hs__sweep_least_bytes = hs__sweep_chunk_bytes = hs__sweep_tall = 0;
+    hs__graph_always_expands = true;
     fail_each(long_tape);
 }
 END_TEST

@@ -1,6 +1,6 @@
 /* Walks the op table: every op in it is checked by being there. First and second derivatives in f64
  * against differences, over shapes, broadcasts, extents and cuts of the batch; f32 against f64. */
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 #include <hastings.h>
 

@@ -1,6 +1,6 @@
 /* What plans promise: nothing computed twice or in vain, work per start done once per start,
  * buffers reused, and outputs, inputs and draws where the header says they are. */
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 #include <hastings.h>
 
@@ -463,8 +463,8 @@ START_TEST(shards_are_even)
     size_t several = 0;
     for (size_t starts = 1; starts <= 24; starts++)
         for (size_t rows = 2; rows <= 400; rows += 7) {
-            hs_plan *plan = make_plan(
-                &sum, 1, (hs_plan_options){ .starts = starts, .rows_per_start = rows });
+            hs_plan *plan =
+                make_plan(&sum, 1, (hs_plan_options){ .starts = starts, .rows_per_start = rows });
             const hs_plan_facts facts = hs_plan_describe(plan);
             ck_assert_msg(facts.shard_starts == (starts + facts.shards - 1) / facts.shards,
                           "%zu starts of %zu rows: %zu shards of %zu starts", starts, rows,

@@ -1,5 +1,5 @@
 /* Bad input to gradients, functions in C, plans and runs. */
-#include "tape_errors.h"
+#include "support/tape_errors.h"
 
 /* ---- Derivatives ---------------------------------------------------------------------------- */
 
@@ -10,7 +10,7 @@ static void expect_grad_error(hs_var y, hs_var wrt, hs_status status, const char
     ck_assert(!hs_var_ok(g));
     ck_assert_msg(hs_tape_status(tape) == status, "%s", hs_tape_error(tape));
     ck_assert_msg(strstr(hs_tape_error(tape), says), "%s", hs_tape_error(tape));
-    ck_assert_ptr_nonnull(strstr(hs_tape_error(tape), "test_autograd_plan_errors.c:"));
+    ck_assert_ptr_nonnull(strstr(hs_tape_error(tape), "autograd/test_plan_errors.c:"));
 }
 
 static double value(const double *x, size_t n, void *context)

@@ -1,10 +1,10 @@
 /* Layers that are applied to each row of a matrix, and gradients of slices: the numbers are those of a plan that keeps
  * every node apart. */
-#include "hs_check.h"
-#include "many_cores.h"
+#include "support/hs_check.h"
+#include "support/many_cores.h"
 
 #include <hastings.h>
-#include <hastings/autograd/plan_internal.h>
+#include "autograd/plan/plan_internal.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Running plans: where outputs and inputs are, what moves between runs, draws, the search for
  * non-finite numbers, and prints. */
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 #include <hastings.h>
 
@@ -402,7 +402,7 @@ START_TEST(prints_say_what_matters)
     ck_assert_ptr_nonnull(strstr(tape, "row [3]"));
     ck_assert_ptr_nonnull(strstr(tape, "\"w\""));
     ck_assert_ptr_nonnull(strstr(tape, "stream 12"));
-    ck_assert_ptr_nonnull(strstr(tape, "test_autograd_run.c:"));
+    ck_assert_ptr_nonnull(strstr(tape, "autograd/test_run.c:"));
     const char *plan = printed(1);
     ck_assert_ptr_nonnull(strstr(plan, "5 starts x 2 rows"));
     ck_assert_ptr_nonnull(strstr(plan, "for each shard"));

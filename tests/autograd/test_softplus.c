@@ -1,11 +1,11 @@
 /* Sums of softplus, which plans compute with one logarithm for many numbers: against long doubles, wherever the numbers
  * come from; at the ends of the range; and the same bits for any number of threads. */
-#include "hs_check.h"
-#include "many_cores.h"
-#include "math_reference.h"
+#include "support/hs_check.h"
+#include "support/many_cores.h"
+#include "support/math_reference.h"
 
 #include <hastings.h>
-#include <hastings/autograd/plan_internal.h>
+#include "autograd/plan/plan_internal.h"
 
 /* What softplus is taken of, for lane l and feature f. */
 typedef enum {
@@ -278,8 +278,8 @@ END_TEST
 /* In sweeps, of many short chunks. */
 START_TEST(sums_of_sweeps_are_right)
 {
-    const size_t least = sweep_least_bytes, chunk = sweep_chunk_bytes;
-    sweep_least_bytes = sweep_chunk_bytes = 0;
+    const size_t least = hs__sweep_least_bytes, chunk = hs__sweep_chunk_bytes;
+    hs__sweep_least_bytes = hs__sweep_chunk_bytes = 0;
     const argument_form forms[] = { PLAIN, SHIFTED, STARTS, LOGITS };
     for (int l = 0; l < LANE_COUNTS; l++)
         for (int f = 0; f < 4; f++) {
@@ -290,8 +290,8 @@ START_TEST(sums_of_sweeps_are_right)
             check(&p);
             free_problem(&p);
         }
-    sweep_least_bytes = least;
-    sweep_chunk_bytes = chunk;
+    hs__sweep_least_bytes = least;
+    hs__sweep_chunk_bytes = chunk;
 }
 END_TEST
 
@@ -354,8 +354,7 @@ START_TEST(broadcasts_are_told_apart)
         sum = hs_sum_last(hs_softplus(x));
     }
     const size_t count = _i / 2 == 0 ? 2 : _i / 2 == 1 ? 4 : 1;
-    char *data = hs_alloc(MANY * LONG * sizeof(double)),
-         *weights = hs_alloc(LONG * sizeof(double));
+    char *data = hs_alloc(MANY * LONG * sizeof(double)), *weights = hs_alloc(LONG * sizeof(double));
     const problem p = { .dtype = dtype };
     for (size_t i = 0; i < (size_t)MANY * LONG; i++)
         put(&p, data, i, 5 * sin(1.0 + (double)i));
@@ -402,8 +401,8 @@ END_TEST
 START_TEST(sums_of_softplus_of_products)
 {
     enum { D = 300, ROWS = 50 };
-    const size_t least = sweep_least_bytes;
-    sweep_least_bytes = _i / 2 ? 0 : SIZE_MAX;
+    const size_t least = hs__sweep_least_bytes;
+    hs__sweep_least_bytes = _i / 2 ? 0 : SIZE_MAX;
     const hs_dtype dtype = _i % 2 ? HS_F64 : HS_F32;
     static double x[ROWS * D], w[D];
     static float x_f32[ROWS * D], w_f32[D];
@@ -433,7 +432,7 @@ START_TEST(sums_of_softplus_of_products)
         }
     hs_plan_free(plan);
     hs_tape_free(tape);
-    sweep_least_bytes = least;
+    hs__sweep_least_bytes = least;
 }
 END_TEST
 

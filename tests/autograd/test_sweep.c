@@ -1,10 +1,10 @@
 /* Sweeps over long vectors: the numbers are those of a plan that keeps every node apart, and the same bits for any
  * number of threads. */
-#include "hs_check.h"
-#include "many_cores.h"
+#include "support/hs_check.h"
+#include "support/many_cores.h"
 
 #include <hastings.h>
-#include <hastings/autograd/plan_internal.h>
+#include "autograd/plan/plan_internal.h"
 
 #include <string.h>
 
@@ -252,10 +252,10 @@ static int count_printed(const hs_plan *plan, const char *what)
 static hs_plan *run_sums(const hs_var *sum, size_t count, size_t rows, int threads, bool together)
 {
     hs_plan *plan;
-    gram_allowed = together;
+    hs__gram_allowed = together;
     ck_assert(!hs_plan_new(&plan, sum, count,
                            &(hs_plan_options){ .rows_per_start = rows, .threads = threads }));
-    gram_allowed = true;
+    hs__gram_allowed = true;
     ck_assert(!hs_plan_run(plan, &(hs_run){ .seed = 5 }));
     return plan;
 }

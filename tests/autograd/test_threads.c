@@ -1,6 +1,6 @@
 /* The same bits for any number of threads: losses, gradients and values of rows, sharded or not. */
-#include "hs_check.h"
-#include "many_cores.h"
+#include "support/hs_check.h"
+#include "support/many_cores.h"
 
 #include <hastings.h>
 

@@ -1,10 +1,10 @@
 /* Twins: layers with the same matrix that share one reading of it. Which are found; that they change no bit; and that any
  * tape's numbers are those of a plan that keeps every node apart. */
-#include "hs_check.h"
-#include "many_cores.h"
+#include "support/hs_check.h"
+#include "support/many_cores.h"
 
 #include <hastings.h>
-#include <hastings/autograd/plan_internal.h>
+#include "autograd/plan/plan_internal.h"
 
 #include <string.h>
 
@@ -284,8 +284,8 @@ START_TEST(random_tapes_of_layers)
 {
     enum { TAPES = 300, VALUES = 40 };
     int twins = 0, sweeps = 0;
-    const size_t usual = sweep_least_bytes;
-    sweep_least_bytes = _i ? 0 : SIZE_MAX;
+    const size_t usual = hs__sweep_least_bytes;
+    hs__sweep_least_bytes = _i ? 0 : SIZE_MAX;
     for (int t = 0; t < TAPES; t++) {
         problem p;
         hs_var value[VALUES], output[4];
@@ -312,7 +312,7 @@ START_TEST(random_tapes_of_layers)
         hs_plan_free(plan);
         end(&p);
     }
-    sweep_least_bytes = usual;
+    hs__sweep_least_bytes = usual;
     ck_assert_int_gt(twins, TAPES);
     ck_assert(_i ? sweeps > TAPES : sweeps == 0);
 }

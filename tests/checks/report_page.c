@@ -1,8 +1,8 @@
 /* Writes a run that looks real, and its report: check_report FOLDER [plain|hostile|partial|large]. */
-#include <hastings/cli/report.h>
-#include <hastings/cli/table.h>
+#include <hastings/cli/report/report.h>
+#include <hastings/cli/report/table.h>
 
-#include "check_report.h"
+#include "report_page.h"
 
 int main(int argc, char **argv)
 {
@@ -21,12 +21,12 @@ int main(int argc, char **argv)
         f.dim = 100;
     }
     fixture_run(argv[1], &f);
-    if (hs_report_write(argv[1], &message)) {
+    if (app_report_write(argv[1], &message)) {
         fprintf(stderr, "%s\n", message.text);
         return 1;
     }
-    json_t *result = hs_result_read(argv[1], &message);
-    const hs_status status = result ? hs_table_print(stdout, result, 80, false) : HS_EIO;
+    json_t *result = app_result_read(argv[1], &message);
+    const hs_status status = result ? app_table_print(stdout, result, 80, false) : HS_EIO;
     json_decref(result);
     return status == HS_OK ? 0 : 1;
 }

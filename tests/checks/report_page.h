@@ -5,8 +5,8 @@
  *
  *     fixture_run(folder, &(fixture){ .replications = 2 });
  */
-#ifndef HASTINGS_TESTS_CHECK_REPORT_H
-#define HASTINGS_TESTS_CHECK_REPORT_H
+#ifndef HASTINGS_TESTS_CHECKS_REPORT_PAGE_H
+#define HASTINGS_TESTS_CHECKS_REPORT_PAGE_H
 
 #include <math.h>
 #include <stdbool.h>
@@ -20,7 +20,7 @@
 
 #include <hastings/experiments/figure.h>
 #include <hastings/experiments/text_file.h>
-#include <hastings/mcmc/diagnose.h>
+#include <hastings/mcmc/diagnostics/diagnose.h>
 
 typedef struct {
     size_t cases;        /* 0: 2 */
@@ -208,8 +208,8 @@ static void fixture_diagnose(json_t *job, const hs_chains *chains)
         json_array_append_new(
             coordinates,
             json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "mean", s->mean, "sd", s->sd,
-                      "ess_raw", s->ess[HS_ESS_RAW], "ess_x2", s->ess[HS_ESS_SQUARE_RAW], "ess_bulk",
-                      s->ess[HS_ESS_BULK], "ess_tail", s->ess[HS_ESS_TAIL], "ess_sd",
+                      "ess_raw", s->ess[HS_ESS_RAW], "ess_x2", s->ess[HS_ESS_SQUARE_RAW],
+                      "ess_bulk", s->ess[HS_ESS_BULK], "ess_tail", s->ess[HS_ESS_TAIL], "ess_sd",
                       s->ess[HS_ESS_SD], "rhat", s->rhat, "mcse", s->mcse_mean));
     }
     hs_message sentence;
@@ -285,7 +285,7 @@ static json_t *fixture_job(const char *folder, const fixture *f, size_t i, size_
 
 static json_t *fixture_cell(const fixture *f, const json_t *jobs, size_t i, size_t j, size_t k)
 {
-    char name[64], text[HS_FIGURE_TEXT];
+    char name[64], text[APP_FIGURE_TEXT];
     fixture_case_name(f, i, name);
     const char *row = fixture_row_name(f, j), *column = fixture_columns[k];
     json_t *values = json_array();
@@ -307,13 +307,13 @@ static json_t *fixture_cell(const fixture *f, const json_t *jobs, size_t i, size
     const double sd = n > 1 ? sqrt(fmax(0, (squares - sum * mean) / (double)(n - 1))) : (double)NAN;
     const char *paper = i < 2 && k < 3 ? fixture_rows[j].paper[i][k] : "";
     double value, error, sigmas = (double)NAN;
-    hs_verdict verdict = HS_VERDICT_NONE;
-    if (hs_figure_parse(paper, &value, &error) == HS_FIGURE_VALUE)
-        verdict = hs_figure_verdict(mean, sd, value, error, &sigmas);
+    app_verdict verdict = APP_VERDICT_NONE;
+    if (app_figure_parse(paper, &value, &error) == APP_FIGURE_VALUE)
+        verdict = app_figure_verdict(mean, sd, value, error, &sigmas);
     json_t *cell = json_pack(
         "{s:s, s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:s}", "case", name, "row", row, "column", column,
-        "values", values, "text", hs_figure_text(mean, sd, text), "paper", paper, "verdict",
-        hs_verdict_name(verdict), "ratio_to", "", "note",
+        "values", values, "text", app_figure_text(mean, sd, text), "paper", paper, "verdict",
+        app_verdict_name(verdict), "ratio_to", "", "note",
         i == 1 && j == 4 ? "At 60% two solutions exist, jumps between modes and moves within one; "
                            "which is found depends on the start <of training>."
                          : "");
@@ -397,7 +397,7 @@ static inline void fixture_run(const char *folder, const fixture *f)
         "2026-01-31T12:03:05Z", "seconds", 185.0, "state", f->partial ? "partial" : "complete",
         "jobs", jobs, "cells", cells);
     snprintf(path, sizeof path, "%s/result.json", folder);
-    if (!result || hs_json_save(path, result, NULL))
+    if (!result || app_json_save(path, result, NULL))
         abort();
     json_decref(result);
 }

@@ -4,19 +4,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 #include <jansson.h>
 
-#include <hastings/cli/command.h>
+#include <hastings/cli/commands/command.h>
 
-static const hs_option table[] = {
-    { "steps", HS_OPTION_COUNT, "N", "gradient steps" },
-    { "seed", HS_OPTION_WHOLE, "N", "of random numbers" },
-    { "rate", HS_OPTION_NUMBER, "X", "learning rate" },
-    { "precision", HS_OPTION_CHOICE, "f32|f64", "of numbers" },
-    { "out", HS_OPTION_FOLDER, "DIR", "folder" },
-    { "quick", HS_OPTION_FLAG, NULL, "a small version" },
+static const app_option table[] = {
+    { "steps", APP_OPTION_COUNT, "N", "gradient steps" },
+    { "seed", APP_OPTION_WHOLE, "N", "of random numbers" },
+    { "rate", APP_OPTION_NUMBER, "X", "learning rate" },
+    { "precision", APP_OPTION_CHOICE, "f32|f64", "of numbers" },
+    { "out", APP_OPTION_FOLDER, "DIR", "folder" },
+    { "quick", APP_OPTION_FLAG, NULL, "a small version" },
     { 0 },
 };
 
@@ -31,26 +31,26 @@ static int count(char *const *argv)
 }
 
 /* Parses words that end with NULL. */
-static bool parse(hs_arguments *a, hs_message *message, char **argv)
+static bool parse(app_arguments *a, hs_message *message, char **argv)
 {
-    *a = (hs_arguments){ .name = "hastings test", .tables = { hs_global_options, table } };
+    *a = (app_arguments){ .name = "hastings test", .tables = { app_global_options, table } };
     message->text[0] = '\0';
-    return hs_arguments_parse(a, count(argv), argv, message);
+    return app_arguments_parse(a, count(argv), argv, message);
 }
 
 START_TEST(both_ways_of_giving_a_value)
 {
-    hs_arguments a;
+    app_arguments a;
     hs_message message;
     ck_assert(parse(
         &a, &message,
         (char *[]){ "--steps", "12", "cross", "--rate=2.5e-3", "--quick", "--", "--x", NULL }));
-    ck_assert_uint_eq(hs_given_count(&a, "steps", 1), 12);
-    ck_assert_double_eq(hs_given_number(&a, "rate", 1), 2.5e-3);
-    ck_assert(hs_given(&a, "quick"));
-    ck_assert(!hs_given(&a, "seed"));
-    ck_assert_uint_eq(hs_given_count(&a, "seed", 77), 77);
-    ck_assert_ptr_null(hs_given_text(&a, "out"));
+    ck_assert_uint_eq(app_given_count(&a, "steps", 1), 12);
+    ck_assert_double_eq(app_given_number(&a, "rate", 1), 2.5e-3);
+    ck_assert(app_given(&a, "quick"));
+    ck_assert(!app_given(&a, "seed"));
+    ck_assert_uint_eq(app_given_count(&a, "seed", 77), 77);
+    ck_assert_ptr_null(app_given_text(&a, "out"));
     ck_assert_uint_eq(a.words, 2);
     ck_assert_str_eq(a.word[0], "cross");
     ck_assert_str_eq(a.word[1], "--x"); /* after --, nothing is an option */
@@ -60,23 +60,23 @@ END_TEST
 
 START_TEST(the_last_of_two_counts)
 {
-    hs_arguments a;
+    app_arguments a;
     hs_message message;
     ck_assert(parse(&a, &message, (char *[]){ "--steps=1", "--steps", "2", NULL }));
-    ck_assert_uint_eq(hs_given_count(&a, "steps", 0), 2);
+    ck_assert_uint_eq(app_given_count(&a, "steps", 0), 2);
     ck_assert_uint_eq(a.given, 1);
 }
 END_TEST
 
 START_TEST(values_may_look_like_options_and_a_dash_is_a_word)
 {
-    hs_arguments a;
+    app_arguments a;
     hs_message message;
     ck_assert(parse(&a, &message, (char *[]){ "--out", "--steps", "-", NULL }));
-    ck_assert_str_eq(hs_given_text(&a, "out"), "--steps");
+    ck_assert_str_eq(app_given_text(&a, "out"), "--steps");
     ck_assert_str_eq(a.word[0], "-");
     ck_assert(parse(&a, &message, (char *[]){ "-h", NULL }));
-    ck_assert(hs_given(&a, "help"));
+    ck_assert(app_given(&a, "help"));
 }
 END_TEST
 
@@ -118,7 +118,7 @@ static const struct {
 
 START_TEST(what_makes_no_sense_is_refused_with_a_sentence)
 {
-    hs_arguments a;
+    app_arguments a;
     hs_message message;
     char *argv[MOST];
     memcpy(argv, wrong[_i].argv, sizeof argv);
@@ -134,7 +134,7 @@ START_TEST(good_values)
                                      { "--precision", "f64" },  { "--rate=1e-300" },
                                      { "--steps", "000000012" } };
     for (size_t i = 0; i < sizeof argv / sizeof *argv; i++) {
-        hs_arguments a;
+        app_arguments a;
         hs_message message;
         char *words[4] = { argv[i][0], argv[i][1], NULL };
         ck_assert_msg(parse(&a, &message, words), "%s", message.text);
@@ -147,9 +147,9 @@ START_TEST(help_wraps_at_80_columns)
     char *text = NULL;
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
-    for (size_t i = 0; hs_command_at(i); i++)
-        hs_command_help(f, hs_command_at(i));
-    hs_command_help(f, NULL);
+    for (size_t i = 0; app_command_at(i); i++)
+        app_command_help(f, app_command_at(i));
+    app_command_help(f, NULL);
     fclose(f);
     size_t column = 0, options = 0;
     for (const char *c = text; *c; c++) {
@@ -158,13 +158,13 @@ START_TEST(help_wraps_at_80_columns)
         const char *line = c - column + 1;
         ck_assert_msg(column <= 80 || !strncmp(line, "  hastings ", 11), "too long: %.120s", line);
     }
-    for (size_t i = 0; hs_command_at(i); i++) {
-        const hs_command *c = hs_command_at(i);
-        for (const hs_option *o = c->options; o && o->name; o++, options++) {
+    for (size_t i = 0; app_command_at(i); i++) {
+        const app_command *c = app_command_at(i);
+        for (const app_option *o = c->options; o && o->name; o++, options++) {
             char written[80];
             snprintf(written, sizeof written, "  --%s", o->name);
             ck_assert_msg(strstr(text, written) != NULL, "help lacks --%s", o->name);
-            ck_assert_msg((o->argument == NULL) == (o->type == HS_OPTION_FLAG), "--%s", o->name);
+            ck_assert_msg((o->argument == NULL) == (o->type == APP_OPTION_FLAG), "--%s", o->name);
         }
         ck_assert_ptr_nonnull(c->examples);
         ck_assert(c->run != NULL);
@@ -179,7 +179,7 @@ START_TEST(wrapped_text)
     char *text = NULL;
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
-    hs_print_wrapped(
+    app_print_wrapped(
         f, "aaaaaaaaaa bbbbbbbbbb cccccccccc dddddddddd eeeeeeeeee ffffffffff gggggggggg", 5, 3);
     fclose(f);
     ck_assert_str_eq(text, "aaaaaaaaaa bbbbbbbbbb cccccccccc dddddddddd eeeeeeeeee ffffffffff\n"
@@ -213,7 +213,7 @@ static int call(char **words)
     const int kept[2] = { dup(1), dup(2) };
     dup2(fileno(to), 1);
     dup2(fileno(errors), 2);
-    const int code = hs_cli(n, argv);
+    const int code = app_cli(n, argv);
     fflush(stdout);
     fflush(stderr);
     dup2(kept[0], 1);
@@ -359,7 +359,7 @@ START_TEST(output_that_cannot_be_written)
     FILE *errors = tmpfile();
     const int kept_errors = dup(2);
     dup2(fileno(errors), 2);
-    const int code = hs_cli(2, argv);
+    const int code = app_cli(2, argv);
     dup2(kept, 1);
     dup2(kept_errors, 2);
     close(kept);

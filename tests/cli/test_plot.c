@@ -1,7 +1,7 @@
 /* Figures: values are where their axes say, in pixels of PNG and coordinates of SVG. */
-#include "plot_pixels.h"
+#include "support/plot_pixels.h"
 
-#include <hastings/cli/plot_internal.h>
+#include "cli/plot/plot_internal.h"
 
 static void make_path(void)
 {
@@ -19,9 +19,9 @@ static void remove_path(void)
 START_TEST(test_line_rises_to_the_right)
 {
     const double x[] = { 0, 10 }, y[] = { 3, 5 };
-    const hs_series series = { .x = x, .y = y, .n = 2 };
-    const hs_lines_figure figure = { .series = &series, .series_count = 1 };
-    picture p = drawn(hs_figure_lines(&figure, &to_png, &message));
+    const app_series series = { .x = x, .y = y, .n = 2 };
+    const app_lines_figure figure = { .series = &series, .series_count = 1 };
+    picture p = drawn(app_figure_lines(&figure, &to_png, &message));
     ck_assert_int_eq(p.width, 760);
     const spot line = find(&p, BLUE, all);
     ck_assert_int_gt(line.count, 500);
@@ -40,11 +40,11 @@ START_TEST(test_logarithmic_axis)
     double y[101];
     for (int i = 0; i <= 100; i++)
         y[i] = pow(10, i / 25.0 - 2);
-    const hs_series series = { .y = y, .n = 101 };
-    hs_lines_figure figure = { .series = &series, .series_count = 1 };
+    const app_series series = { .y = y, .n = 101 };
+    app_lines_figure figure = { .series = &series, .series_count = 1 };
     for (int log = 0; log < 2; log++) {
         figure.y_log = log;
-        picture p = drawn(hs_figure_lines(&figure, &to_png, &message));
+        picture p = drawn(app_figure_lines(&figure, &to_png, &message));
         const spot line = find(&p, BLUE, all);
         const int middle = (line.left + line.right) / 2;
         const spot there = find(&p, BLUE, (part){ middle - 3, 0, middle + 4, p.height });
@@ -60,9 +60,9 @@ START_TEST(test_gaps_and_lone_points)
     double y[300];
     for (int i = 0; i < 300; i++)
         y[i] = i < 100 || i >= 200 ? 1 + i % 2 : i == 150 ? 1.5 : (double)NAN;
-    const hs_series series = { .y = y, .n = 300 };
-    const hs_lines_figure figure = { .x_range = { 0, 300 }, .series = &series, .series_count = 1 };
-    picture p = drawn(hs_figure_lines(&figure, &to_large_png, &message));
+    const app_series series = { .y = y, .n = 300 };
+    const app_lines_figure figure = { .x_range = { 0, 300 }, .series = &series, .series_count = 1 };
+    picture p = drawn(app_figure_lines(&figure, &to_large_png, &message));
     const spot line = find(&p, BLUE, all);
     const double unit = (line.right - line.left) / 299.0;
     const int from = line.left + (int)(105 * unit), to = line.left + (int)(194 * unit);
@@ -83,9 +83,9 @@ START_TEST(test_long_series_keep_their_extremes)
         y[i] = (i * 7919 % 1000) / 1000.0;
     y[50000] = 10;
     y[150000] = -10;
-    const hs_series series = { .y = y, .n = N };
-    const hs_lines_figure figure = { .series = &series, .series_count = 1 };
-    picture p = drawn(hs_figure_lines(&figure, &to_png, &message));
+    const app_series series = { .y = y, .n = N };
+    const app_lines_figure figure = { .series = &series, .series_count = 1 };
+    picture p = drawn(app_figure_lines(&figure, &to_png, &message));
     const spot line = find(&p, BLUE, all);
     const spot high = find(&p, BLUE, (part){ 0, 0, p.width, line.top + 40 });
     const spot low = find(&p, BLUE, (part){ 0, line.bottom - 40, p.width, p.height });
@@ -116,10 +116,10 @@ START_TEST(test_traces_take_their_coordinate)
             x[m][n][0] = x[m][n][2] = 1e6;
             x[m][n][1] = m ? 4 : -1;
         }
-    const hs_traces_figure figure = {
+    const app_traces_figure figure = {
         .x = &x[0][0][1], .chains = 2, .draws = 50, .chain_stride = 150, .draw_stride = 3
     };
-    picture p = drawn(hs_figure_traces(&figure, &to_large_png, &message));
+    picture p = drawn(app_figure_traces(&figure, &to_large_png, &message));
     const part below = { 0, 180, p.width, p.height }; /* the legend */
     const spot one = find(&p, BLUE, below), two = find(&p, VERMILION, below);
     ck_assert(one.count > 400 && two.count > 400);
@@ -133,9 +133,9 @@ END_TEST
 START_TEST(test_autocorrelation_band)
 {
     const double rho[] = { 1, 0.5, 0, -0.5, -1 };
-    const hs_series series = { .y = rho, .n = 5 };
-    const hs_autocorrelation_figure figure = { .series = &series, .series_count = 1, .draws = 16 };
-    picture p = drawn(hs_figure_autocorrelation(&figure, &to_png, &message));
+    const app_series series = { .y = rho, .n = 5 };
+    const app_autocorrelation_figure figure = { .series = &series, .series_count = 1, .draws = 16 };
+    picture p = drawn(app_figure_autocorrelation(&figure, &to_png, &message));
     const spot line = find(&p, BLUE, all);
     int band = 0;
     const int x = line.left + 20; /* between lines of the grid, away from the curve */
@@ -152,11 +152,11 @@ END_TEST
 START_TEST(test_ess_rows)
 {
     const double first[] = { 1000, 2000, 4000 }, second[] = { 500, 2000, (double)NAN };
-    const hs_ess_figure figure = { .first = first, .second = second, .n = 3, .draws = 5000 };
+    const app_ess_figure figure = { .first = first, .second = second, .n = 3, .draws = 5000 };
     for (int log = 0; log < 2; log++) {
-        hs_ess_figure f = figure;
+        app_ess_figure f = figure;
         f.log = log;
-        picture p = drawn(hs_figure_ess(&f, &to_png, &message));
+        picture p = drawn(app_figure_ess(&f, &to_png, &message));
         const int head = 38, row = 22;
         spot dots[3];
         for (int i = 0; i < 3; i++) {
@@ -178,8 +178,8 @@ START_TEST(test_many_coordinates_are_sorted)
     for (int i = 0; i < 200; i++)
         ess[i] = 1 + i * 77 % 200;
     ess[13] = (double)NAN;
-    const hs_ess_figure figure = { .first = ess, .n = 200 };
-    picture p = drawn(hs_figure_ess(&figure, &to_png, &message));
+    const app_ess_figure figure = { .first = ess, .n = 200 };
+    picture p = drawn(app_figure_ess(&figure, &to_png, &message));
     const part below = { 0, 40, p.width, p.height };
     const spot line = find(&p, BLUE, below);
     double last = line.bottom + 1;
@@ -200,11 +200,11 @@ START_TEST(test_map_is_upright)
     const double start[] = { -1, 1.5 };
     values[2][3] = 1;
     values[0][0] = 0.5;
-    const hs_map_panel panel = { .values = &values[0][0], .start = start };
-    const hs_maps_figure figure = {
+    const app_map_panel panel = { .values = &values[0][0], .start = start };
+    const app_maps_figure figure = {
         .panels = &panel, .panels_count = 1, .nx = 5, .ny = 3, .x = { -2, 2 }, .y = { -2, 2 }
     };
-    picture p = drawn(hs_figure_maps(&figure, &to_png, &message));
+    picture p = drawn(app_figure_maps(&figure, &to_png, &message));
     const spot dark = find(&p, 0x470155, all), bright = find(&p, 0xFCE722, all);
     const int left = dark.left, right = dark.right, top = dark.top, bottom = dark.bottom;
     ck_assert_int_le(abs(right - left - (bottom - top)), 2); /* a square */
@@ -216,7 +216,7 @@ START_TEST(test_map_is_upright)
     ck_assert_close((dot.y - top) / (bottom - top), 0.125, 0, 0.02);
     free_picture(&p);
     char *svg;
-    ck_assert_int_eq(hs_figure_maps(&figure, &(hs_figure_out){ .svg = &svg }, NULL), HS_OK);
+    ck_assert_int_eq(app_figure_maps(&figure, &(app_figure_out){ .svg = &svg }, NULL), HS_OK);
     ck_assert_int_eq(count_in(svg, "<image "), 1);
     hs_free(svg);
 }
@@ -226,16 +226,16 @@ END_TEST
 START_TEST(test_map_ellipse)
 {
     const double value = 0;
-    const hs_map_normal normal = { { 1, 0 }, { { 1, -0.9 }, { -0.9, 4 } } };
-    const hs_map_panel panel = { .values = &value, .normals = &normal, .normals_count = 1 };
-    const hs_maps_figure figure = { .panels = &panel,
-                                    .panels_count = 1,
-                                    .nx = 1,
-                                    .ny = 1,
-                                    .x = { -5, 5 },
-                                    .y = { -5, 5 },
-                                    .range = { 0, 1 } };
-    picture p = drawn(hs_figure_maps(&figure, &to_png, &message));
+    const app_map_normal normal = { { 1, 0 }, { { 1, -0.9 }, { -0.9, 4 } } };
+    const app_map_panel panel = { .values = &value, .normals = &normal, .normals_count = 1 };
+    const app_maps_figure figure = { .panels = &panel,
+                                     .panels_count = 1,
+                                     .nx = 1,
+                                     .ny = 1,
+                                     .x = { -5, 5 },
+                                     .y = { -5, 5 },
+                                     .range = { 0, 1 } };
+    picture p = drawn(app_figure_maps(&figure, &to_png, &message));
     const spot dark = find(&p, 0x470155, (part){ 0, 0, 350, p.height });
     const double unit = (dark.right - dark.left) / 10.0;
     const spot red = find(&p, RED, all);
@@ -254,12 +254,12 @@ END_TEST
 START_TEST(test_bars)
 {
     const double ours[] = { 1, 2 }, theirs[] = { 4, (double)NAN }, errors[] = { 0.5, (double)NAN };
-    const hs_bars_series series[] = { { "ours", ours, NULL }, { "paper", theirs, errors } };
+    const app_bars_series series[] = { { "ours", ours, NULL }, { "paper", theirs, errors } };
     const char *const rows[] = { "a", "b" };
-    const hs_bars_figure figure = {
+    const app_bars_figure figure = {
         .rows = rows, .rows_count = 2, .series = series, .series_count = 2
     };
-    picture p = drawn(hs_figure_bars(&figure, &to_png, &message));
+    picture p = drawn(app_figure_bars(&figure, &to_png, &message));
     const int head = 38, row = 36;
     const part first = { 0, head, p.width, head + row };
     const part second = { 0, head + row, p.width, head + 2 * row };
@@ -282,7 +282,7 @@ static void assert_few_ticks(double lo, double hi, bool log, double most, const 
 {
     const plot_range range = { .log = log, .any = true, .lo = lo, .hi = hi };
     plot_axis axis;
-    plot_axis_init(&axis, &range, (double[]){ lo, hi }, (plot_pad){ 0, 0 }, most);
+    app_plot_axis_init(&axis, &range, (double[]){ lo, hi }, (plot_pad){ 0, 0 }, most);
     char text[512] = "";
     for (size_t i = 0; i < axis.ticks_count; i++)
         if (!axis.ticks[i].minor)
@@ -324,7 +324,7 @@ START_TEST(test_viridis)
         { 68, 1, 84 }, { 59, 82, 139 }, { 33, 145, 140 }, { 94, 201, 98 }, { 253, 231, 37 }
     };
     for (int i = 0; i < 5; i++) {
-        const plot_colour c = plot_viridis(i / 4.0);
+        const plot_colour c = app_plot_viridis(i / 4.0);
         ck_assert_close(255 * c.r, table[i][0], 0, 5);
         ck_assert_close(255 * c.g, table[i][1], 0, 5);
         ck_assert_close(255 * c.b, table[i][2], 0, 5);

@@ -2,9 +2,9 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
-#include "full_disk.h"
-#include "plot_pixels.h"
-#include "scarce_memory.h"
+#include "support/full_disk.h"
+#include "support/plot_pixels.h"
+#include "support/scarce_memory.h"
 
 static char directory[] = "/tmp/hastings_plots_XXXXXX";
 static char file[64];
@@ -38,59 +38,60 @@ static void remove_directory(void)
 enum { NUMBERS = 64, KINDS = 8 };
 
 static hs_status draw_kind(int kind, const double x[NUMBERS], size_t n, bool log,
-                           const hs_figure_out *out, hs_message *m)
+                           const app_figure_out *out, hs_message *m)
 {
-    const hs_series series[] = { { .label = "one", .y = x, .n = n },
-                                 { .label = "two", .x = x, .y = x, .n = n, .dots = true } };
-    const hs_bars_series bars[] = { { "ours", x, x }, { "paper", x, NULL } };
-    const hs_map_normal normal = { { x[0], x[1] }, { { x[2], x[3] }, { x[3], x[4] } } };
-    const hs_map_panel panel = {
+    const app_series series[] = { { .label = "one", .y = x, .n = n },
+                                  { .label = "two", .x = x, .y = x, .n = n, .dots = true } };
+    const app_bars_series bars[] = { { "ours", x, x }, { "paper", x, NULL } };
+    const app_map_normal normal = { { x[0], x[1] }, { { x[2], x[3] }, { x[3], x[4] } } };
+    const app_map_panel panel = {
         .title = "a", .values = x, .start = x, .normals = &normal, .normals_count = 1
     };
     switch (kind) {
     case 0:
-        return hs_figure_lines(&(hs_lines_figure){ .title = "Lines",
-                                                   .x_label = "x",
-                                                   .y_label = "y",
-                                                   .x_log = log,
-                                                   .y_log = log,
-                                                   .series = series,
-                                                   .series_count = 2,
-                                                   .reference = x },
-                               out, m);
+        return app_figure_lines(&(app_lines_figure){ .title = "Lines",
+                                                     .x_label = "x",
+                                                     .y_label = "y",
+                                                     .x_log = log,
+                                                     .y_log = log,
+                                                     .series = series,
+                                                     .series_count = 2,
+                                                     .reference = x },
+                                out, m);
     case 1:
-        return hs_figure_traces(&(hs_traces_figure){ .x = x, .chains = 2, .draws = n / 2 }, out, m);
+        return app_figure_traces(&(app_traces_figure){ .x = x, .chains = 2, .draws = n / 2 }, out,
+                                 m);
     case 2:
-        return hs_figure_autocorrelation(
-            &(hs_autocorrelation_figure){ .series = series, .series_count = 2, .draws = n }, out,
+        return app_figure_autocorrelation(
+            &(app_autocorrelation_figure){ .series = series, .series_count = 2, .draws = n }, out,
             m);
     case 3:
-        return hs_figure_ess(
-            &(hs_ess_figure){ .first = x, .second = x, .n = n < 60 ? n : 60, .log = log }, out, m);
+        return app_figure_ess(
+            &(app_ess_figure){ .first = x, .second = x, .n = n < 60 ? n : 60, .log = log }, out, m);
     case 4: /* more than 60: sorted */
-        return hs_figure_ess(&(hs_ess_figure){ .first = x, .n = n, .draws = 10, .log = log }, out,
-                             m);
+        return app_figure_ess(&(app_ess_figure){ .first = x, .n = n, .draws = 10, .log = log }, out,
+                              m);
     case 5:
-        return hs_figure_maps(&(hs_maps_figure){ .panels = &panel,
-                                                 .panels_count = n > 4,
-                                                 .nx = n / 4,
-                                                 .ny = 4,
-                                                 .x = { 0, 1 },
-                                                 .y = { 0, 1 },
-                                                 .root = log },
-                              out, m);
+        return app_figure_maps(&(app_maps_figure){ .panels = &panel,
+                                                   .panels_count = n > 4,
+                                                   .nx = n / 4,
+                                                   .ny = 4,
+                                                   .x = { 0, 1 },
+                                                   .y = { 0, 1 },
+                                                   .root = log },
+                               out, m);
     case 6:
-        return hs_figure_maps(&(hs_maps_figure){ .panels = &panel,
-                                                 .panels_count = n > 4,
-                                                 .nx = 4,
-                                                 .ny = n / 4,
-                                                 .x = { 0, 1 },
-                                                 .y = { 0, 1 },
-                                                 .range = { -1, 1 } },
-                              out, m);
+        return app_figure_maps(&(app_maps_figure){ .panels = &panel,
+                                                   .panels_count = n > 4,
+                                                   .nx = 4,
+                                                   .ny = n / 4,
+                                                   .x = { 0, 1 },
+                                                   .y = { 0, 1 },
+                                                   .range = { -1, 1 } },
+                               out, m);
     default:
-        return hs_figure_bars(
-            &(hs_bars_figure){ .rows_count = n, .series = bars, .series_count = 2, .log = log },
+        return app_figure_bars(
+            &(app_bars_figure){ .rows_count = n, .series = bars, .series_count = 2, .log = log },
             out, m);
     }
 }
@@ -98,7 +99,7 @@ static hs_status draw_kind(int kind, const double x[NUMBERS], size_t n, bool log
 static char *svg_of_kind(int kind, const double x[NUMBERS], size_t n, bool log)
 {
     char *svg;
-    ck_assert_msg(draw_kind(kind, x, n, log, &(hs_figure_out){ .svg = &svg }, &message) == HS_OK,
+    ck_assert_msg(draw_kind(kind, x, n, log, &(app_figure_out){ .svg = &svg }, &message) == HS_OK,
                   "kind %d: %s", kind, message.text);
     return svg;
 }
@@ -233,7 +234,7 @@ START_TEST(test_same_data_same_bytes)
         char png[2][80], *svg[2], *bytes[2];
         for (int i = 0; i < 2; i++) {
             snprintf(png[i], sizeof png[i], "%s/%d.png", directory, i);
-            const hs_figure_out out = { .svg_path = file, .png_path = png[i], .svg = &svg[i] };
+            const app_figure_out out = { .svg_path = file, .png_path = png[i], .svg = &svg[i] };
             ck_assert_int_eq(draw_kind(kind, x, NUMBERS, false, &out, &message), HS_OK);
             char *saved = read_file(file);
             ck_assert_str_eq(saved, svg[i]);
@@ -263,7 +264,7 @@ START_TEST(test_threads)
         serial[kind] = svg_of_kind(kind, x, NUMBERS, false);
 #pragma omp parallel for num_threads(4)
     for (int i = 0; i < TIMES * KINDS; i++) {
-        const hs_figure_out out = { .svg = &svgs[i] };
+        const app_figure_out out = { .svg = &svgs[i] };
         status[i] = draw_kind(i % KINDS, x, NUMBERS, false, &out, NULL);
     }
     for (int i = 0; i < TIMES * KINDS; i++) {
@@ -289,13 +290,13 @@ START_TEST(test_texts)
                                   NULL };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         const double y[] = { 1, 2 };
-        const hs_series series = { .label = texts[i], .y = y, .n = 2 };
-        const hs_lines_figure figure = { .title = texts[i],
-                                         .x_label = texts[i],
-                                         .y_label = texts[i],
-                                         .series = &series,
-                                         .series_count = 1,
-                                         .width = i % 2 ? 200 : 0 };
+        const app_series series = { .label = texts[i], .y = y, .n = 2 };
+        const app_lines_figure figure = { .title = texts[i],
+                                          .x_label = texts[i],
+                                          .y_label = texts[i],
+                                          .series = &series,
+                                          .series_count = 1,
+                                          .width = i % 2 ? 200 : 0 };
         char *svg = svg_of_lines(&figure);
         assert_well_formed(svg);
         for (char c = 1; c < 0x20; c++)
@@ -318,52 +319,54 @@ static void assert_refused(hs_status status, const char *says)
 START_TEST(test_wrong_arguments)
 {
     char *svg = file;
-    const hs_figure_out out = { .svg = &svg };
+    const app_figure_out out = { .svg = &svg };
     const double y[] = { 1, 2 };
-    const hs_series series = { .y = y, .n = 2 }, no_y = { .n = 3 };
-    hs_lines_figure lines = { .series = &series, .series_count = 1 };
-    assert_refused(hs_figure_lines(NULL, &out, &message), "no figure");
+    const app_series series = { .y = y, .n = 2 }, no_y = { .n = 3 };
+    app_lines_figure lines = { .series = &series, .series_count = 1 };
+    assert_refused(app_figure_lines(NULL, &out, &message), "no figure");
     ck_assert_ptr_null(svg);
-    assert_refused(hs_figure_lines(&lines, NULL, &message), "no file or text");
-    assert_refused(hs_figure_lines(&lines, &(hs_figure_out){ .png_scale = 1 }, &message),
+    assert_refused(app_figure_lines(&lines, NULL, &message), "no file or text");
+    assert_refused(app_figure_lines(&lines, &(app_figure_out){ .png_scale = 1 }, &message),
                    "no file or text");
     assert_refused(
-        hs_figure_lines(&lines, &(hs_figure_out){ .svg = &svg, .png_scale = 99 }, &message),
+        app_figure_lines(&lines, &(app_figure_out){ .svg = &svg, .png_scale = 99 }, &message),
         "png_scale of 99");
     const double sizes[] = { -1, 1, 1e9, HUGE_VAL, (double)NAN };
     for (int i = 0; i < 5; i++) {
         lines.width = sizes[i];
-        assert_refused(hs_figure_lines(&lines, &out, &message), "width of ");
+        assert_refused(app_figure_lines(&lines, &out, &message), "width of ");
         lines.width = 0;
         lines.height = sizes[i];
-        assert_refused(hs_figure_lines(&lines, &out, &message), "height of ");
+        assert_refused(app_figure_lines(&lines, &out, &message), "height of ");
         lines.height = 0;
     }
     lines.y_range[0] = 2;
     lines.y_range[1] = 1;
-    assert_refused(hs_figure_lines(&lines, &out, &message), "y_range is 2 to 1");
-    lines = (hs_lines_figure){ .series = &series, .series_count = 1, .x_range = { -1, 1 } };
+    assert_refused(app_figure_lines(&lines, &out, &message), "y_range is 2 to 1");
+    lines = (app_lines_figure){ .series = &series, .series_count = 1, .x_range = { -1, 1 } };
     lines.x_log = true;
-    assert_refused(hs_figure_lines(&lines, &out, &message), "ascending positive");
-    lines = (hs_lines_figure){ .series = &no_y, .series_count = 1 };
-    assert_refused(hs_figure_lines(&lines, &out, &message), "series 1 has 3 points, but no y");
-    lines = (hs_lines_figure){ .series_count = 2 };
-    assert_refused(hs_figure_lines(&lines, &out, &message), "2 series");
-    assert_refused(hs_figure_traces(&(hs_traces_figure){ .chains = 2, .draws = 1 }, &out, &message),
-                   "2 chains, but no draws");
+    assert_refused(app_figure_lines(&lines, &out, &message), "ascending positive");
+    lines = (app_lines_figure){ .series = &no_y, .series_count = 1 };
+    assert_refused(app_figure_lines(&lines, &out, &message), "series 1 has 3 points, but no y");
+    lines = (app_lines_figure){ .series_count = 2 };
+    assert_refused(app_figure_lines(&lines, &out, &message), "2 series");
     assert_refused(
-        hs_figure_autocorrelation(
-            &(hs_autocorrelation_figure){ .series = &no_y, .series_count = 1 }, &out, &message),
+        app_figure_traces(&(app_traces_figure){ .chains = 2, .draws = 1 }, &out, &message),
+        "2 chains, but no draws");
+    assert_refused(
+        app_figure_autocorrelation(
+            &(app_autocorrelation_figure){ .series = &no_y, .series_count = 1 }, &out, &message),
         "no y");
-    assert_refused(hs_figure_ess(&(hs_ess_figure){ .n = 5 }, &out, &message), "5 coordinates");
-    assert_refused(hs_figure_ess(&(hs_ess_figure){ .draws = -5 }, &out, &message), "-5 draws");
-    assert_refused(hs_figure_bars(&(hs_bars_figure){ .rows_count = 1000 }, &out, &message),
+    assert_refused(app_figure_ess(&(app_ess_figure){ .n = 5 }, &out, &message), "5 coordinates");
+    assert_refused(app_figure_ess(&(app_ess_figure){ .draws = -5 }, &out, &message), "-5 draws");
+    assert_refused(app_figure_bars(&(app_bars_figure){ .rows_count = 1000 }, &out, &message),
                    "1000 rows");
-    assert_refused(hs_figure_bars(&(hs_bars_figure){ .rows_count = 1,
-                                                     .series = &(hs_bars_series){ "a", NULL, NULL },
-                                                     .series_count = 1 },
-                                  &out, &message),
-                   "series 1 has no values");
+    assert_refused(
+        app_figure_bars(&(app_bars_figure){ .rows_count = 1,
+                                            .series = &(app_bars_series){ "a", NULL, NULL },
+                                            .series_count = 1 },
+                        &out, &message),
+        "series 1 has no values");
     ck_assert_ptr_null(svg);
 }
 END_TEST
@@ -371,32 +374,32 @@ END_TEST
 START_TEST(test_wrong_maps)
 {
     char *svg;
-    const hs_figure_out out = { .svg = &svg };
+    const app_figure_out out = { .svg = &svg };
     const double value = 1;
-    const hs_map_panel panels[2] = { { .values = &value } };
-    const hs_maps_figure good = {
+    const app_map_panel panels[2] = { { .values = &value } };
+    const app_maps_figure good = {
         .panels = panels, .panels_count = 1, .nx = 1, .ny = 1, .x = { 0, 1 }, .y = { 0, 1 }
     };
-    hs_maps_figure bad = good;
+    app_maps_figure bad = good;
     bad.y[1] = -1;
-    assert_refused(hs_figure_maps(&bad, &out, &message), "y goes from 0 to -1");
+    assert_refused(app_figure_maps(&bad, &out, &message), "y goes from 0 to -1");
     bad = good;
     bad.x[0] = (double)NAN;
-    assert_refused(hs_figure_maps(&bad, &out, &message), "x goes from");
+    assert_refused(app_figure_maps(&bad, &out, &message), "x goes from");
     bad = good;
     bad.range[0] = 1;
-    assert_refused(hs_figure_maps(&bad, &out, &message), "range is 1 to 0");
+    assert_refused(app_figure_maps(&bad, &out, &message), "range is 1 to 0");
     bad = good;
     bad.panels_count = 2;
-    assert_refused(hs_figure_maps(&bad, &out, &message), "panel 2 has no values");
+    assert_refused(app_figure_maps(&bad, &out, &message), "panel 2 has no values");
     bad.panels_count = 101;
-    assert_refused(hs_figure_maps(&bad, &out, &message), "101 panels");
+    assert_refused(app_figure_maps(&bad, &out, &message), "101 panels");
     bad = good;
     bad.ny = 0;
-    assert_refused(hs_figure_maps(&bad, &out, &message), "1 by 0 values");
+    assert_refused(app_figure_maps(&bad, &out, &message), "1 by 0 values");
     bad.ny = 5000;
-    assert_refused(hs_figure_maps(&bad, &out, &message), "1 by 5000 values");
-    ck_assert_int_eq(hs_figure_maps(&good, &out, &message), HS_OK);
+    assert_refused(app_figure_maps(&bad, &out, &message), "1 by 5000 values");
+    ck_assert_int_eq(app_figure_maps(&good, &out, &message), HS_OK);
     hs_free(svg);
 }
 END_TEST
@@ -406,7 +409,7 @@ static void assert_not_written(const char *path, int kind, size_t space)
     double x[NUMBERS];
     ordinary(x);
     char *svg = file;
-    const hs_figure_out out = { .svg_path = path, .svg = &svg }, png = { .png_path = path };
+    const app_figure_out out = { .svg_path = path, .svg = &svg }, png = { .png_path = path };
     fill_disk_after(space);
     const hs_status status[] = { draw_kind(kind, x, NUMBERS, false, &out, &message),
                                  draw_kind(kind, x, NUMBERS, false, &png, &message),
@@ -438,7 +441,7 @@ START_TEST(test_every_allocation_may_fail)
         hs_status status = HS_ENOMEM;
         for (fail_at = 1; status != HS_OK; fail_at++) {
             char *svg = file;
-            const hs_figure_out out = { .svg = &svg, .png_path = file };
+            const app_figure_out out = { .svg = &svg, .png_path = file };
             allocations = 0;
             status = draw_kind(kind, x, NUMBERS, false, &out, &message);
             ck_assert(status == HS_OK || status == HS_ENOMEM);

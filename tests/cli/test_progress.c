@@ -8,10 +8,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "hs_check.h"
+#include "support/hs_check.h"
 
-#include <hastings/cli/interrupt.h>
-#include <hastings/cli/progress.h>
+#include <hastings/cli/terminal/interrupt.h>
+#include <hastings/cli/terminal/progress.h>
 
 /* ---- A terminal ------------------------------------------------------------------------------ */
 
@@ -104,21 +104,21 @@ static double now(void)
 }
 
 typedef struct {
-    hs_bars *bars;
+    app_bars *bars;
     FILE *file;
     char *text;
     size_t size;
 } stage;
 
-static stage stage_open(hs_bars_options options)
+static stage stage_open(app_bars_options options)
 {
     stage s = { 0 };
-    hs_interrupt_catch(); /* forgets earlier ones */
+    app_interrupt_catch(); /* forgets earlier ones */
     s.file = tmpfile();
     options.stream = s.file;
     options.now = now;
     time_now = 1000;
-    s.bars = hs_bars_new(&options);
+    s.bars = app_bars_new(&options);
     ck_assert_ptr_nonnull(s.bars);
     return s;
 }
@@ -137,47 +137,47 @@ static const char *written(stage *s)
 
 static void stage_close(stage *s)
 {
-    hs_bars_free(s->bars);
+    app_bars_free(s->bars);
     fclose(s->file);
 }
 
 static bool begin(stage *s, size_t slot, size_t job, size_t jobs, const char *label)
 {
-    return hs_bars_watch(&(hs_event){ .kind = HS_JOB_BEGINS,
-                                      .slot = slot,
-                                      .workers = 2,
-                                      .job = job,
-                                      .jobs = jobs,
-                                      .label = label },
-                         s->bars);
+    return app_bars_watch(&(app_event){ .kind = APP_JOB_BEGINS,
+                                        .slot = slot,
+                                        .workers = 2,
+                                        .job = job,
+                                        .jobs = jobs,
+                                        .label = label },
+                          s->bars);
 }
 
 static bool step(stage *s, size_t slot, const char *what, uint64_t at, double loss)
 {
     const hs_progress p = { .what = what, .step = at, .steps = 1000, .loss = loss, .alpha = 0.66 };
-    return hs_bars_watch(
-        &(hs_event){
-            .kind = HS_JOB_PROGRESS, .slot = slot, .workers = 2, .jobs = 3, .progress = &p },
+    return app_bars_watch(
+        &(app_event){
+            .kind = APP_JOB_PROGRESS, .slot = slot, .workers = 2, .jobs = 3, .progress = &p },
         s->bars);
 }
 
 static bool end(stage *s, size_t slot, size_t done, const char *text, bool failed)
 {
-    return hs_bars_watch(&(hs_event){ .kind = HS_JOB_ENDS,
-                                      .slot = slot,
-                                      .workers = 2,
-                                      .job = done,
-                                      .jobs = 3,
-                                      .text = text,
-                                      .failed = failed },
-                         s->bars);
+    return app_bars_watch(&(app_event){ .kind = APP_JOB_ENDS,
+                                        .slot = slot,
+                                        .workers = 2,
+                                        .job = done,
+                                        .jobs = 3,
+                                        .text = text,
+                                        .failed = failed },
+                          s->bars);
 }
 
 /* Two jobs at once; after 3 s one has 300 of 1000 steps, the other 600; then one ends. */
 static void first_half(stage *s)
 {
-    hs_bars_watch(&(hs_event){ .kind = HS_RUN_BEGINS, .workers = 2, .jobs = 3, .estimate = 12 },
-                  s->bars);
+    app_bars_watch(&(app_event){ .kind = APP_RUN_BEGINS, .workers = 2, .jobs = 3, .estimate = 12 },
+                   s->bars);
     begin(s, 0, 0, 3, "one");
     begin(s, 1, 1, 3, "two");
     for (int i = 0; i <= 30; i++) {
@@ -191,7 +191,8 @@ static void first_half(stage *s)
 
 START_TEST(a_terminal_shows_a_line_a_job_and_a_total)
 {
-    stage s = stage_open((hs_bars_options){ .mode = HS_BARS_TERMINAL, .width = 100, .height = 24 });
+    stage s =
+        stage_open((app_bars_options){ .mode = APP_BARS_TERMINAL, .width = 100, .height = 24 });
     first_half(&s);
     terminal t = terminal_new(100);
     play(&t, written(&s));
@@ -210,8 +211,8 @@ START_TEST(a_terminal_shows_a_line_a_job_and_a_total)
 
     /* A job ends: its line stays above the others, which move up into its place. */
     end(&s, 1, 1, "acceptance 0.66", false);
-    hs_bars_watch(&(hs_event){ .kind = HS_RUN_MESSAGE, .jobs = 3, .text = "Mind the gap." },
-                  s.bars);
+    app_bars_watch(&(app_event){ .kind = APP_RUN_MESSAGE, .jobs = 3, .text = "Mind the gap." },
+                   s.bars);
     t = terminal_new(100);
     play(&t, written(&s));
     ck_assert_str_eq(line(&t, 1), "[1/3] two: acceptance 0.66");
@@ -224,7 +225,7 @@ START_TEST(a_terminal_shows_a_line_a_job_and_a_total)
 
     /* At the end only what was said stays. */
     end(&s, 0, 2, NULL, true);
-    hs_bars_watch(&(hs_event){ .kind = HS_RUN_ENDS, .jobs = 3 }, s.bars);
+    app_bars_watch(&(app_event){ .kind = APP_RUN_ENDS, .jobs = 3 }, s.bars);
     t = terminal_new(100);
     play(&t, written(&s));
     ck_assert_str_eq(line(&t, 3), "[2/3] one: failed");
@@ -239,8 +240,11 @@ END_TEST
 START_TEST(lines_fit_any_width)
 {
     for (size_t width = 1; width <= 160; width++) {
-        stage s = stage_open((hs_bars_options){
-            .mode = HS_BARS_TERMINAL, .width = width, .height = 24, .colour = true, .utf8 = true });
+        stage s = stage_open((app_bars_options){ .mode = APP_BARS_TERMINAL,
+                                                 .width = width,
+                                                 .height = 24,
+                                                 .colour = true,
+                                                 .utf8 = true });
         begin(&s, 0, 0, 1,
               "a label with \xc3\xbcmlauts that is far too long for most of the lines, and goes on "
               "and on");
@@ -267,7 +271,7 @@ END_TEST
 
 START_TEST(more_slots_than_lines)
 {
-    stage s = stage_open((hs_bars_options){ .mode = HS_BARS_TERMINAL, .width = 80, .height = 6 });
+    stage s = stage_open((app_bars_options){ .mode = APP_BARS_TERMINAL, .width = 80, .height = 6 });
     for (size_t i = 0; i < 30; i++)
         begin(&s, i, i, 30, "job");
     terminal t = terminal_new(80);
@@ -280,9 +284,9 @@ END_TEST
 
 START_TEST(elsewhere_plain_lines_now_and_then)
 {
-    stage s = stage_open((hs_bars_options){ .mode = HS_BARS_PLAIN });
-    hs_bars_watch(
-        &(hs_event){ .kind = HS_RUN_BEGINS, .workers = 1, .jobs = 1, .estimate = (double)NAN },
+    stage s = stage_open((app_bars_options){ .mode = APP_BARS_PLAIN });
+    app_bars_watch(
+        &(app_event){ .kind = APP_RUN_BEGINS, .workers = 1, .jobs = 1, .estimate = (double)NAN },
         s.bars);
     begin(&s, 0, 0, 3, "one");
     for (int i = 0; i <= 100; i++) {
@@ -301,9 +305,9 @@ END_TEST
 
 START_TEST(quiet_says_only_what_failed)
 {
-    for (int mode = HS_BARS_TERMINAL; mode <= HS_BARS_PLAIN; mode++) {
-        stage s =
-            stage_open((hs_bars_options){ .mode = (hs_bars_mode)mode, .quiet = true, .width = 80 });
+    for (int mode = APP_BARS_TERMINAL; mode <= APP_BARS_PLAIN; mode++) {
+        stage s = stage_open(
+            (app_bars_options){ .mode = (app_bars_mode)mode, .quiet = true, .width = 80 });
         first_half(&s);
         end(&s, 0, 1, "fine", false);
         ck_assert_str_eq(written(&s), "");
@@ -311,15 +315,16 @@ START_TEST(quiet_says_only_what_failed)
         ck_assert_str_eq(written(&s), "[2/3] two: failed: no numbers\n");
         stage_close(&s);
     }
-    ck_assert(hs_bars_watch(&(hs_event){ .kind = HS_RUN_BEGINS }, NULL)); /* nobody watches */
-    hs_bars_free(NULL);
+    ck_assert(app_bars_watch(&(app_event){ .kind = APP_RUN_BEGINS }, NULL)); /* nobody watches */
+    app_bars_free(NULL);
 }
 END_TEST
 
 /* The rate is that of the last while: a job that was fast for long and then is slow says so. */
 START_TEST(time_left_follows_the_rate)
 {
-    stage s = stage_open((hs_bars_options){ .mode = HS_BARS_TERMINAL, .width = 100, .height = 24 });
+    stage s =
+        stage_open((app_bars_options){ .mode = APP_BARS_TERMINAL, .width = 100, .height = 24 });
     begin(&s, 0, 0, 1, "one");
     uint64_t at = 0;
     for (int i = 0; i < 100; i++, time_now += 1)
@@ -347,18 +352,19 @@ END_TEST
 /* A run of 4 jobs of which 2 were done before: half of what is left takes as long again. */
 START_TEST(a_resumed_run)
 {
-    stage s = stage_open((hs_bars_options){ .mode = HS_BARS_TERMINAL, .width = 100, .height = 24 });
-    hs_bars_watch(&(hs_event){ .kind = HS_RUN_BEGINS,
-                               .workers = 1,
-                               .job = 2,
-                               .jobs = 4,
-                               .label = "Four",
-                               .estimate = 100 },
-                  s.bars);
+    stage s =
+        stage_open((app_bars_options){ .mode = APP_BARS_TERMINAL, .width = 100, .height = 24 });
+    app_bars_watch(&(app_event){ .kind = APP_RUN_BEGINS,
+                                 .workers = 1,
+                                 .job = 2,
+                                 .jobs = 4,
+                                 .label = "Four",
+                                 .estimate = 100 },
+                   s.bars);
     begin(&s, 0, 2, 4, "three");
     time_now += 10;
-    hs_bars_watch(
-        &(hs_event){ .kind = HS_JOB_ENDS, .job = 3, .jobs = 4, .label = "three", .text = "" },
+    app_bars_watch(
+        &(app_event){ .kind = APP_JOB_ENDS, .job = 3, .jobs = 4, .label = "three", .text = "" },
         s.bars);
     terminal t = terminal_new(100);
     play(&t, written(&s));
@@ -379,20 +385,20 @@ START_TEST(durations)
                 { 3599.6, "1:00:00" }, { 11105, "3:05:05" },
                 { 187200, "2 d 4 h" }, { -1, "-" },
                 { (double)NAN, "-" },  { (double)INFINITY, "-" } };
-    char text[HS_DURATION_TEXT];
+    char text[APP_DURATION_TEXT];
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        ck_assert_str_eq(hs_duration(all[i].seconds, text), all[i].text);
+        ck_assert_str_eq(app_duration(all[i].seconds, text), all[i].text);
 }
 END_TEST
 
 START_TEST(the_first_interruption_asks_the_second_ends)
 {
-    stage s = stage_open((hs_bars_options){ .mode = HS_BARS_PLAIN });
+    stage s = stage_open((app_bars_options){ .mode = APP_BARS_PLAIN });
     ck_assert(begin(&s, 0, 0, 3, "one"));
     ck_assert(step(&s, 0, "train", 1, 0));
-    ck_assert(!hs_interrupted());
+    ck_assert(!app_interrupted());
     raise(SIGTERM);
-    ck_assert(hs_interrupted());
+    ck_assert(app_interrupted());
     ck_assert(!step(&s, 0, "train", 2, 0));
     ck_assert(!end(&s, 0, 1, "stopped", false));
     const char *said = "Stopping, and saving what there is; Ctrl-C again stops at once.\n";
@@ -404,9 +410,9 @@ START_TEST(the_first_interruption_asks_the_second_ends)
     ck_assert(now_is.sa_handler == SIG_DFL);
     sigaction(SIGTERM, NULL, &now_is);
     ck_assert(now_is.sa_handler == SIG_DFL);
-    hs_interrupt_catch();
-    ck_assert(!hs_interrupted());
-    hs_interrupt_release();
+    app_interrupt_catch();
+    ck_assert(!app_interrupted());
+    app_interrupt_release();
     stage_close(&s);
 }
 END_TEST
@@ -415,10 +421,10 @@ END_TEST
 START_TEST(ignored_signals_stay_ignored)
 {
     signal(SIGINT, SIG_IGN);
-    hs_interrupt_catch();
+    app_interrupt_catch();
     raise(SIGINT);
-    ck_assert(!hs_interrupted());
-    hs_interrupt_release();
+    ck_assert(!app_interrupted());
+    app_interrupt_release();
     struct sigaction now_is;
     sigaction(SIGINT, NULL, &now_is);
     ck_assert(now_is.sa_handler == SIG_IGN);
@@ -429,12 +435,13 @@ END_TEST
 /* Between jobs, and after the last, nothing is drawn that would be in the way of a result. */
 START_TEST(jobs_one_after_the_other)
 {
-    stage s = stage_open((hs_bars_options){ .mode = HS_BARS_TERMINAL, .width = 100, .height = 24 });
+    stage s =
+        stage_open((app_bars_options){ .mode = APP_BARS_TERMINAL, .width = 100, .height = 24 });
     for (size_t job = 0; job < 2; job++) {
-        hs_bars_begin(s.bars, job, 2, job ? "second" : "first");
+        app_bars_begin(s.bars, job, 2, job ? "second" : "first");
         const hs_progress p = { .what = "train", .step = 1, .steps = 2, .loss = 1, .alpha = 0.5 };
-        ck_assert(hs_bars_progress(&p, s.bars));
-        hs_bars_end(s.bars, job ? NULL : "fine", false);
+        ck_assert(app_bars_progress(&p, s.bars));
+        app_bars_end(s.bars, job ? NULL : "fine", false);
         terminal t = terminal_new(100);
         play(&t, written(&s));
         ck_assert_str_eq(line(&t, job), job ? "[2/2] second: done" : "[1/2] first: fine");
@@ -459,14 +466,14 @@ START_TEST(a_real_terminal)
         setenv("TERM", dumb ? "dumb" : "xterm", 1);
         setenv("NO_COLOR", "1", 1);
         setenv("LC_ALL", "C", 1);
-        hs_interrupt_catch();
-        hs_bars *bars = hs_bars_new(&(hs_bars_options){ .stream = slave });
-        hs_bars_begin(bars, 0, 1,
-                      "a label that would go on for a hundred columns if it could, but it cannot");
+        app_interrupt_catch();
+        app_bars *bars = app_bars_new(&(app_bars_options){ .stream = slave });
+        app_bars_begin(bars, 0, 1,
+                       "a label that would go on for a hundred columns if it could, but it cannot");
         const hs_progress p = { .what = "train", .step = 1, .steps = 2, .loss = 1, .alpha = 0.5 };
-        ck_assert(hs_bars_progress(&p, bars));
-        hs_bars_end(bars, "fine", false);
-        hs_bars_free(bars);
+        ck_assert(app_bars_progress(&p, bars));
+        app_bars_end(bars, "fine", false);
+        app_bars_free(bars);
         fflush(slave);
         char text[8192];
         size_t n = 0;

@@ -4,13 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <hastings/cli/report.h>
-#include <hastings/cli/table.h>
+#include <hastings/cli/report/report.h>
+#include <hastings/cli/report/table.h>
 
-#include "check_report.h"
-#include "full_disk.h"
-#include "hs_check.h"
-#include "scarce_memory.h"
+#include "../checks/report_page.h"
+#include "support/full_disk.h"
+#include "support/hs_check.h"
+#include "support/scarce_memory.h"
 
 #define NONE ((double)NAN)
 
@@ -77,7 +77,7 @@ static void write_text(const char *name, const char *text)
 static void write_report(void)
 {
     hs_message message;
-    ck_assert_msg(hs_report_write(folder, &message) == HS_OK, "%s", message.text);
+    ck_assert_msg(app_report_write(folder, &message) == HS_OK, "%s", message.text);
     ck_assert_str_eq(message.text, "");
 }
 
@@ -163,7 +163,7 @@ static char *printed(const json_t *result, size_t width, bool colour)
 {
     FILE *f = fopen(in_folder("printed"), "wb");
     ck_assert_ptr_nonnull(f);
-    ck_assert_int_eq(hs_table_print(f, result, width, colour), HS_OK);
+    ck_assert_int_eq(app_table_print(f, result, width, colour), HS_OK);
     fclose(f);
     return read_text("printed");
 }
@@ -205,8 +205,8 @@ END_TEST
 START_TEST(markdown)
 {
     json_t *r = small_result("cases");
-    hs_buffer b = { 0 };
-    hs_table_markdown(&b, r, 2);
+    app_buffer b = { 0 };
+    app_table_markdown(&b, r, 2);
     ck_assert_str_eq(b.bytes, "## A\n\n"
                               "| | acceptance | paper | MSJD | paper | samples/s |\n"
                               "|---|---|---|---|---|---|\n"
@@ -216,7 +216,7 @@ START_TEST(markdown)
                               "| | acceptance | paper |\n"
                               "|---|---|---|\n"
                               "| two | 0.5 ≈ | 0.55(2) |\n\n");
-    hs_buffer_free(&b);
+    app_buffer_free(&b);
     json_decref(r);
 }
 END_TEST
@@ -226,15 +226,15 @@ START_TEST(csv)
     json_t *r = small_result("cases");
     json_object_set_new(json_array_get(json_object_get(r, "cells"), 0), "row",
                         json_string("a \"b\", c\nd"));
-    hs_buffer b = { 0 };
-    hs_table_csv(&b, r);
+    app_buffer b = { 0 };
+    app_table_csv(&b, r);
     const char *start = "case,row,column,mean,sd,error,n,paper,paper_error,sigmas,verdict\r\n"
                         "A,\"a \"\"b\"\", c\nd\",acceptance,0.28,0.03,,1,0.33,0.05,0.857,agrees\r\n"
                         "A,one,msjd,21.4,0.4,,1,22,1,0.557,agrees\r\n"
                         "A,one,samples_per_second,1200,100,,1,,,,-\r\n";
     ck_assert_mem_eq(b.bytes, start, strlen(start));
     ck_assert_uint_eq(count_of(b.bytes, "\r\n"), 7);
-    hs_buffer_free(&b);
+    app_buffer_free(&b);
     json_decref(r);
 }
 END_TEST
@@ -253,12 +253,12 @@ START_TEST(sentences)
         { 3, 1, 0, "3 of 4 figures agree with the paper, 1 is close." },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const hs_verdict_count count = { { 5, cases[i].agree, cases[i].close, cases[i].differ },
-                                         cases[i].agree + cases[i].close + cases[i].differ };
-        hs_buffer b = { 0 };
-        hs_verdicts_sentence(&b, &count);
+        const app_verdict_count count = { { 5, cases[i].agree, cases[i].close, cases[i].differ },
+                                          cases[i].agree + cases[i].close + cases[i].differ };
+        app_buffer b = { 0 };
+        app_verdicts_sentence(&b, &count);
         ck_assert_str_eq(b.bytes, cases[i].text);
-        hs_buffer_free(&b);
+        app_buffer_free(&b);
     }
 }
 END_TEST
@@ -367,13 +367,13 @@ START_TEST(wrong_results)
         { "{\"format\": \"hastings-result\", \"version\": 1, \"jobs\": [], \"cells\": 3}",
           HS_EFORMAT, "damaged" },
     };
-    ck_assert_int_eq(hs_report_write(folder, &message), HS_EIO);
+    ck_assert_int_eq(app_report_write(folder, &message), HS_EIO);
     ck_assert_has(message.text, "result.json");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         write_text("result.json", bad[i].text);
-        ck_assert_int_eq(hs_report_write(folder, &message), bad[i].status);
+        ck_assert_int_eq(app_report_write(folder, &message), bad[i].status);
         ck_assert_has(message.text, bad[i].says);
-        ck_assert_int_eq(hs_report_write(folder, NULL), bad[i].status);
+        ck_assert_int_eq(app_report_write(folder, NULL), bad[i].status);
     }
     ck_assert_int_ne(access(in_folder("report.html"), F_OK), 0);
 }
@@ -393,8 +393,8 @@ static void replace_members(json_t *value, json_t *root, const char *const *text
         for (size_t i = 0; texts[i]; i++) {
             hs_message message;
             json_object_set_new(value, name, json_loads(texts[i], JSON_DECODE_ANY, NULL));
-            ck_assert_int_eq(hs_json_save(in_folder("result.json"), root, NULL), HS_OK);
-            const hs_status status = hs_report_write(folder, &message);
+            ck_assert_int_eq(app_json_save(in_folder("result.json"), root, NULL), HS_OK);
+            const hs_status status = app_report_write(folder, &message);
             ck_assert_msg(status == HS_OK || message.text[0], "%s: %d", name, status);
             ++*tried;
         }
@@ -407,7 +407,7 @@ START_TEST(strange_results)
     static const char *const texts[] = { "null", "-1e300", "\"text\"", "[{}]", NULL };
     size_t tried = 0;
     fixture_run(folder, &(fixture){ .cases = 1, .no_files = true });
-    json_t *r = hs_result_read(folder, NULL);
+    json_t *r = app_result_read(folder, NULL);
     ck_assert_ptr_nonnull(r);
     while (json_array_size(json_object_get(r, "jobs")) > 1)
         json_array_remove(json_object_get(r, "jobs"), 1);
@@ -430,13 +430,13 @@ END_TEST
 START_TEST(scarce_memory)
 {
     fixture_run(folder, &(fixture){ .cases = 1 });
-    json_t *r = hs_result_read(folder, NULL);
+    json_t *r = app_result_read(folder, NULL);
     ck_assert_ptr_nonnull(r);
     while (json_array_size(json_object_get(r, "jobs")) > 1)
         json_array_remove(json_object_get(r, "jobs"), 1);
     while (json_array_size(json_object_get(r, "cells")) > 5)
         json_array_remove(json_object_get(r, "cells"), 5);
-    ck_assert_int_eq(hs_json_save(in_folder("result.json"), r, NULL), HS_OK);
+    ck_assert_int_eq(app_json_save(in_folder("result.json"), r, NULL), HS_OK);
     json_decref(r);
     hs_set_allocator(&counting);
     allocations = fail_at = living = 0;
@@ -449,7 +449,7 @@ START_TEST(scarce_memory)
         hs_message message;
         allocations = 0;
         fail_at = n;
-        const hs_status status = hs_report_write(folder, &message);
+        const hs_status status = app_report_write(folder, &message);
         ck_assert_msg(status == HS_OK || (status == HS_ENOMEM && message.text[0]),
                       "allocation %ld: %d, %s", n, status, message.text);
         ck_assert_int_eq(living, 0);
@@ -467,7 +467,7 @@ START_TEST(full_disk)
     char *before = read_text("report.html");
     hs_message message;
     fill_disk_after(20000);
-    const hs_status status = hs_report_write(folder, &message);
+    const hs_status status = app_report_write(folder, &message);
     empty_disk();
     ck_assert_int_eq(status, HS_EIO);
     ck_assert_has(message.text, "File too large");
@@ -481,7 +481,7 @@ END_TEST
 START_TEST(results)
 {
     json_t *r = small_result("cases");
-    ck_assert_int_eq(hs_json_save(in_folder("small.json"), r, NULL), HS_OK);
+    ck_assert_int_eq(app_json_save(in_folder("small.json"), r, NULL), HS_OK);
     json_decref(r);
     fixture_run(folder, &(fixture){ .replications = 2, .no_files = true });
     char small[4096], out[4096];
@@ -489,7 +489,7 @@ START_TEST(results)
     snprintf(out, sizeof out, "%s", in_folder("results.md"));
     const char *const paths[] = { small, folder };
     hs_message message;
-    ck_assert_msg(hs_results_write(out, paths, 2, &message) == HS_OK, "%s", message.text);
+    ck_assert_msg(app_results_write(out, paths, 2, &message) == HS_OK, "%s", message.text);
     char *text = read_text("results.md");
     ck_assert_has(text, "| small |  | 4 | 2 | 1 | 1 | 1 min 1 s |\n");
     ck_assert_has(text, "## A small one\n\nWhat it is.\n\n");
@@ -503,14 +503,14 @@ START_TEST(results)
                         "  - ✗ A, two, acceptance: ours 0.9, paper 0.60(1), 21 sigma\n");
     ck_assert_has(text,
                   "The diagnostics call these non-ergodic: L=8, MSJD Opt.; L=8, L2HMC Obj.; ");
-    ck_assert_int_eq(hs_results_write(out, paths, 2, &message), HS_OK);
+    ck_assert_int_eq(app_results_write(out, paths, 2, &message), HS_OK);
     char *again = read_text("results.md");
     ck_assert_str_eq(text, again);
     free(text);
     free(again);
-    ck_assert_int_eq(hs_results_write(out, paths, 0, &message), HS_EINVAL);
+    ck_assert_int_eq(app_results_write(out, paths, 0, &message), HS_EINVAL);
     const char *const missing[] = { small, "/nowhere/result.json" };
-    ck_assert_int_ne(hs_results_write(out, missing, 2, &message), HS_OK);
+    ck_assert_int_ne(app_results_write(out, missing, 2, &message), HS_OK);
     ck_assert_has(message.text, "/nowhere/result.json");
 }
 END_TEST

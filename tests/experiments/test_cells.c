@@ -1,5 +1,5 @@
 /* Cells of results: means, errors, ratios and verdicts, against numbers that were computed by hand. */
-#include "run_common.h"
+#include "support/run_common.h"
 
 /* Gives a job other figures; NaN: null. */
 static void doctor(const char *id, double acceptance, double msjd)
@@ -7,12 +7,12 @@ static void doctor(const char *id, double acceptance, double msjd)
     char path[256];
     hs_message m;
     snprintf(path, sizeof path, "%s/work/%s.json", out, id);
-    json_t *record = hs_json_read(path, &m);
+    json_t *record = app_json_read(path, &m);
     ck_assert_msg(record != NULL, "%s", m.text);
     json_t *figures = json_object_get(record, "figures");
     json_object_set_new(figures, "acceptance", json_real(acceptance));
     json_object_set_new(figures, "msjd", isnan(msjd) ? json_null() : json_real(msjd));
-    ck_assert_int_eq(hs_json_save(path, record, &m), HS_OK);
+    ck_assert_int_eq(app_json_save(path, record, &m), HS_OK);
     json_decref(record);
 }
 
@@ -34,15 +34,15 @@ static void check_cell(const json_t *r, const char *kase, const char *row, const
                           "%s, %s, %s: %s is %.12g, not %.12g", kase, row, column, keys[i],
                           json_number_value(value), expected[i]);
     }
-    ck_assert_str_eq(text_of(c, "verdict"), verdict);
-    ck_assert_str_eq(text_of(c, "text"), text);
-    ck_assert_str_eq(text_of(c, "note"), note);
+    ck_assert_str_eq(app_text_of(c, "verdict"), verdict);
+    ck_assert_str_eq(app_text_of(c, "text"), text);
+    ck_assert_str_eq(app_text_of(c, "note"), note);
 }
 
 START_TEST(test_cells)
 {
     const double none = (double)NAN;
-    json_decref(run("cells", (hs_run_options){ 0 }));
+    json_decref(run("cells", (app_run_options){ 0 }));
     const double acceptance[3] = { 0.5, 0.6, 0.7 }, jump[3] = { 1, 2, 3 },
                  best[3] = { 3.6, 4, 4.4 };
     for (int i = 0; i < 3; i++) {
@@ -57,8 +57,8 @@ START_TEST(test_cells)
         doctor(id, 1, i == 1 ? none : 8 + i); /* 8 and 10 */
     }
     doctor("plain-b-1", 0.11, 2.1);
-    json_t *r = run(NULL, (hs_run_options){ .resume = true });
-    ck_assert_str_eq(text_of(r, "state"), "complete");
+    json_t *r = run(NULL, (app_run_options){ .resume = true });
+    ck_assert_str_eq(app_text_of(r, "state"), "complete");
 
     /* |0.6 - 0.75| / sqrt(0.1^2 + 0.05^2) */
     check_cell(r, "plain", "A", "acceptance", 0.6, 0.1, 0.1 / sqrt(3), 0.15 / hypot(0.1, 0.05),
@@ -77,15 +77,16 @@ START_TEST(test_cells)
                0.2 / hypot(hypot(0.25, 0.05), hypot(0.1, 0.03)), "agrees", "2(1)", "two");
     check_cell(r, "ratio", "A", "acceptance", 0.6, 0.1, 0.1 / sqrt(3), none, "-", "0.6(1)", "two");
     check_cell(r, "ratio", "I.I.D.", "msjd", 4, 0.4, 0.4 / sqrt(3), none, "-", "4.0(4)", "three");
-    ck_assert_str_eq(text_of(find_cell(r, "ratio", "A", "msjd"), "ratio_to"), "I.I.D.");
+    ck_assert_str_eq(app_text_of(find_cell(r, "ratio", "A", "msjd"), "ratio_to"), "I.I.D.");
     /* Speeds are not judged, and what is not run has no cell. */
-    ck_assert_str_eq(text_of(find_cell(r, "plain", "A", "gradients_per_second"), "verdict"), "-");
+    ck_assert_str_eq(app_text_of(find_cell(r, "plain", "A", "gradients_per_second"), "verdict"),
+                     "-");
     ck_assert_ptr_null(find_cell(r, "ratio", "B", "msjd"));
     ck_assert_uint_eq(json_array_size(json_object_get(r, "cells")), 15);
     ck_assert_uint_eq(
         json_array_size(json_object_get(find_cell(r, "plain", "I.I.D.", "msjd"), "values")), 2);
     const json_t *c = find_cell(r, "plain", "A", "acceptance");
-    ck_assert_str_eq(text_of(c, "paper"), "0.75(5)");
+    ck_assert_str_eq(app_text_of(c, "paper"), "0.75(5)");
     ck_assert_double_eq(json_number_value(json_object_get(c, "paper_value")), 0.75);
     ck_assert_close(json_number_value(json_object_get(c, "paper_error")), 0.05, 1e-12, 0);
     json_decref(r);
@@ -98,10 +99,10 @@ START_TEST(test_cells_without_the_compared_row)
     json_t *e = experiment("cells"), *rows = json_object_get(e, "rows");
     json_object_set_new(json_array_get(rows, 2), "cases", json_pack("[s]", "plain"));
     hs_message m;
-    ck_assert_int_eq(hs_experiment_run(e, &(hs_run_options){ .out = out, .threads = 1 }, &m),
+    ck_assert_int_eq(app_experiment_run(e, &(app_run_options){ .out = out, .threads = 1 }, &m),
                      HS_OK);
     json_t *r = result();
-    ck_assert_str_eq(text_of(find_cell(r, "ratio", "A", "msjd"), "verdict"), "-");
+    ck_assert_str_eq(app_text_of(find_cell(r, "ratio", "A", "msjd"), "verdict"), "-");
     json_decref(r);
     json_decref(e);
 }

@@ -4,7 +4,7 @@
 
 #include <hastings/experiments/figure.h>
 
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 #define NONE ((double)NAN)
 
@@ -62,9 +62,9 @@ START_TEST(texts)
         { -(double)INFINITY, 1, "-inf" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[HS_FIGURE_TEXT];
-        ck_assert_str_eq(hs_figure_text(cases[i].mean, cases[i].error, text), cases[i].text);
-        ck_assert_ptr_eq(hs_figure_text(cases[i].mean, cases[i].error, text), text);
+        char text[APP_FIGURE_TEXT];
+        ck_assert_str_eq(app_figure_text(cases[i].mean, cases[i].error, text), cases[i].text);
+        ck_assert_ptr_eq(app_figure_text(cases[i].mean, cases[i].error, text), text);
     }
 }
 END_TEST
@@ -74,52 +74,52 @@ START_TEST(printed)
 {
     static const struct {
         const char *text;
-        hs_figure_kind kind;
+        app_figure_kind kind;
         double mean, error;
     } cases[] = {
-        { "0.67(3)", HS_FIGURE_VALUE, 0.67, 0.03 },
-        { "22(1)", HS_FIGURE_VALUE, 22, 1 },
-        { "6(1)e-4", HS_FIGURE_VALUE, 6e-4, 1e-4 },
-        { "6.1(3)e-4", HS_FIGURE_VALUE, 6.1e-4, 0.3e-4 },
-        { "8.2(1)e-3", HS_FIGURE_VALUE, 8.2e-3, 1e-4 },
-        { "8.18(7)e-3", HS_FIGURE_VALUE, 8.18e-3, 7e-5 },
-        { "1.644(2)e3", HS_FIGURE_VALUE, 1644, 2 },
-        { "5.2(3)e5", HS_FIGURE_VALUE, 5.2e5, 0.3e5 },
-        { "1(1)e-10", HS_FIGURE_VALUE, 1e-10, 1e-10 },
-        { "3.700(3)", HS_FIGURE_VALUE, 3.7, 0.003 },
-        { "0.3700(3)", HS_FIGURE_VALUE, 0.37, 0.0003 },
-        { "7.33(7)", HS_FIGURE_VALUE, 7.33, 0.07 },
-        { "0.574", HS_FIGURE_VALUE, 0.574, 0.0005 },
-        { "1.00", HS_FIGURE_VALUE, 1, 0.005 },
-        { "1.000", HS_FIGURE_VALUE, 1, 0.0005 },
-        { "0.11(0)", HS_FIGURE_VALUE, 0.11, 0.005 },
-        { "166(0)", HS_FIGURE_VALUE, 166, 0.5 },
-        { "0.56(10)", HS_FIGURE_VALUE, 0.56, 0.1 },
-        { "5(1)e+2", HS_FIGURE_VALUE, 500, 100 },
-        { "-1.5(2)", HS_FIGURE_VALUE, -1.5, 0.2 },
-        { " 0.4(1) ", HS_FIGURE_VALUE, 0.4, 0.1 },
-        { "<4.73", HS_FIGURE_BOUND, 4.73, 0.005 },
-        { "1e-3-1e-6", HS_FIGURE_RANGE, 0.5 * (1e-3 + 1e-6), 0.5 * (1e-3 - 1e-6) },
-        { "--", HS_FIGURE_NONE, NONE, NONE },
-        { "-", HS_FIGURE_NONE, NONE, NONE },
-        { "", HS_FIGURE_NONE, NONE, NONE },
-        { NULL, HS_FIGURE_NONE, NONE, NONE },
-        { "about 3", HS_FIGURE_WRONG, NONE, NONE },
-        { "0.67(3", HS_FIGURE_WRONG, NONE, NONE },
-        { "0.67()", HS_FIGURE_WRONG, NONE, NONE },
-        { "0.67(3)x", HS_FIGURE_WRONG, NONE, NONE },
-        { "1.2.3", HS_FIGURE_WRONG, NONE, NONE },
-        { "1e", HS_FIGURE_WRONG, NONE, NONE },
-        { "1e-", HS_FIGURE_WRONG, NONE, NONE },
-        { "1e-3-", HS_FIGURE_WRONG, NONE, NONE },
-        { "1e99999999999", HS_FIGURE_WRONG, NONE, NONE },
-        { ".", HS_FIGURE_WRONG, NONE, NONE },
-        { "<", HS_FIGURE_WRONG, NONE, NONE },
-        { "0.1111111111111111111111111111111", HS_FIGURE_WRONG, NONE, NONE },
+        { "0.67(3)", APP_FIGURE_VALUE, 0.67, 0.03 },
+        { "22(1)", APP_FIGURE_VALUE, 22, 1 },
+        { "6(1)e-4", APP_FIGURE_VALUE, 6e-4, 1e-4 },
+        { "6.1(3)e-4", APP_FIGURE_VALUE, 6.1e-4, 0.3e-4 },
+        { "8.2(1)e-3", APP_FIGURE_VALUE, 8.2e-3, 1e-4 },
+        { "8.18(7)e-3", APP_FIGURE_VALUE, 8.18e-3, 7e-5 },
+        { "1.644(2)e3", APP_FIGURE_VALUE, 1644, 2 },
+        { "5.2(3)e5", APP_FIGURE_VALUE, 5.2e5, 0.3e5 },
+        { "1(1)e-10", APP_FIGURE_VALUE, 1e-10, 1e-10 },
+        { "3.700(3)", APP_FIGURE_VALUE, 3.7, 0.003 },
+        { "0.3700(3)", APP_FIGURE_VALUE, 0.37, 0.0003 },
+        { "7.33(7)", APP_FIGURE_VALUE, 7.33, 0.07 },
+        { "0.574", APP_FIGURE_VALUE, 0.574, 0.0005 },
+        { "1.00", APP_FIGURE_VALUE, 1, 0.005 },
+        { "1.000", APP_FIGURE_VALUE, 1, 0.0005 },
+        { "0.11(0)", APP_FIGURE_VALUE, 0.11, 0.005 },
+        { "166(0)", APP_FIGURE_VALUE, 166, 0.5 },
+        { "0.56(10)", APP_FIGURE_VALUE, 0.56, 0.1 },
+        { "5(1)e+2", APP_FIGURE_VALUE, 500, 100 },
+        { "-1.5(2)", APP_FIGURE_VALUE, -1.5, 0.2 },
+        { " 0.4(1) ", APP_FIGURE_VALUE, 0.4, 0.1 },
+        { "<4.73", APP_FIGURE_BOUND, 4.73, 0.005 },
+        { "1e-3-1e-6", APP_FIGURE_RANGE, 0.5 * (1e-3 + 1e-6), 0.5 * (1e-3 - 1e-6) },
+        { "--", APP_FIGURE_NONE, NONE, NONE },
+        { "-", APP_FIGURE_NONE, NONE, NONE },
+        { "", APP_FIGURE_NONE, NONE, NONE },
+        { NULL, APP_FIGURE_NONE, NONE, NONE },
+        { "about 3", APP_FIGURE_WRONG, NONE, NONE },
+        { "0.67(3", APP_FIGURE_WRONG, NONE, NONE },
+        { "0.67()", APP_FIGURE_WRONG, NONE, NONE },
+        { "0.67(3)x", APP_FIGURE_WRONG, NONE, NONE },
+        { "1.2.3", APP_FIGURE_WRONG, NONE, NONE },
+        { "1e", APP_FIGURE_WRONG, NONE, NONE },
+        { "1e-", APP_FIGURE_WRONG, NONE, NONE },
+        { "1e-3-", APP_FIGURE_WRONG, NONE, NONE },
+        { "1e99999999999", APP_FIGURE_WRONG, NONE, NONE },
+        { ".", APP_FIGURE_WRONG, NONE, NONE },
+        { "<", APP_FIGURE_WRONG, NONE, NONE },
+        { "0.1111111111111111111111111111111", APP_FIGURE_WRONG, NONE, NONE },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double mean = 7, error = 7;
-        const hs_figure_kind kind = hs_figure_parse(cases[i].text, &mean, &error);
+        const app_figure_kind kind = app_figure_parse(cases[i].text, &mean, &error);
         ck_assert_msg(kind == cases[i].kind, "\"%s\" is read as kind %d", cases[i].text, kind);
         if (isnan(cases[i].mean)) {
             ck_assert(isnan(mean) && isnan(error));
@@ -127,7 +127,7 @@ START_TEST(printed)
             ck_assert_close(mean, cases[i].mean, 1e-15, 0);
             ck_assert_close(error, cases[i].error, 1e-14, 0);
         }
-        ck_assert_int_eq(hs_figure_parse(cases[i].text, NULL, NULL), kind);
+        ck_assert_int_eq(app_figure_parse(cases[i].text, NULL, NULL), kind);
     }
 }
 END_TEST
@@ -138,10 +138,10 @@ START_TEST(round_trips)
     for (int i = 0; i < 4000; i++) {
         const double mean = (i % 2 ? -1 : 1) * pow(10, -8 + 16 * fmod(i * 0.61803398875, 1));
         const double error = fabs(mean) * pow(10, -5 + 6 * fmod(i * 0.7548776662, 1));
-        char text[HS_FIGURE_TEXT];
+        char text[APP_FIGURE_TEXT];
         double m, e;
-        hs_figure_text(mean, error, text);
-        ck_assert_msg(hs_figure_parse(text, &m, &e) == HS_FIGURE_VALUE, "%s", text);
+        app_figure_text(mean, error, text);
+        ck_assert_msg(app_figure_parse(text, &m, &e) == APP_FIGURE_VALUE, "%s", text);
         ck_assert_msg(e > 0.66 * error && e < 1.34 * error, "%s for an error of %g", text, error);
         ck_assert_msg(fabs(m - mean) <= 0.5001 * e, "%s for a mean of %.17g", text, mean);
     }
@@ -152,45 +152,46 @@ START_TEST(verdicts)
 {
     double z;
     /* 0.28 against 0.33(5): 0.05 / sqrt(0.03^2 + 0.05^2) */
-    ck_assert_int_eq(hs_figure_verdict(0.28, 0.03, 0.33, 0.05, &z), HS_VERDICT_AGREES);
+    ck_assert_int_eq(app_figure_verdict(0.28, 0.03, 0.33, 0.05, &z), APP_VERDICT_AGREES);
     ck_assert_close(z, 0.857492925712544, 1e-12, 0);
     /* one replication: the paper's scatter stands for ours */
-    ck_assert_int_eq(hs_figure_verdict(0.28, NONE, 0.33, 0.05, &z), HS_VERDICT_AGREES);
+    ck_assert_int_eq(app_figure_verdict(0.28, NONE, 0.33, 0.05, &z), APP_VERDICT_AGREES);
     ck_assert_close(z, 0.7071067811865476, 1e-12, 0);
-    ck_assert_int_eq(hs_figure_verdict(0.28, 100, 0.33, 0.005, &z), HS_VERDICT_DIFFERS); /* however wide */
+    ck_assert_int_eq(app_figure_verdict(0.28, 100, 0.33, 0.005, &z),
+                     APP_VERDICT_DIFFERS); /* however wide */
     ck_assert_double_eq_tol(z, 0.05 / (0.005 * sqrt(10)), 1e-9);
-    ck_assert_int_eq(hs_figure_verdict(3, 0, 1, 1, &z), HS_VERDICT_AGREES); /* z = 2 */
-    ck_assert_int_eq(hs_figure_verdict(3.01, 0, 1, 1, &z), HS_VERDICT_CLOSE);
-    ck_assert_int_eq(hs_figure_verdict(-2, 0, 1, 1, &z), HS_VERDICT_CLOSE); /* z = 3 */
+    ck_assert_int_eq(app_figure_verdict(3, 0, 1, 1, &z), APP_VERDICT_AGREES); /* z = 2 */
+    ck_assert_int_eq(app_figure_verdict(3.01, 0, 1, 1, &z), APP_VERDICT_CLOSE);
+    ck_assert_int_eq(app_figure_verdict(-2, 0, 1, 1, &z), APP_VERDICT_CLOSE); /* z = 3 */
     ck_assert_close(z, 3, 0, 0);
-    ck_assert_int_eq(hs_figure_verdict(4.01, 0, 1, 1, NULL), HS_VERDICT_DIFFERS);
-    ck_assert_int_eq(hs_figure_verdict(1, 0, 1, 0, &z), HS_VERDICT_AGREES);
-    ck_assert_int_eq(hs_figure_verdict(1, 0, 2, 0, &z), HS_VERDICT_DIFFERS);
-    ck_assert_int_eq(hs_figure_verdict(5e-4, NONE, 0.18, 0.08, &z), HS_VERDICT_DIFFERS);
-    ck_assert_int_eq(hs_figure_verdict(5e-4, NONE, 1e-3, 1e-3, &z), HS_VERDICT_AGREES);
-    ck_assert_int_eq(hs_figure_verdict(NONE, 1, 2, 1, &z), HS_VERDICT_NONE);
+    ck_assert_int_eq(app_figure_verdict(4.01, 0, 1, 1, NULL), APP_VERDICT_DIFFERS);
+    ck_assert_int_eq(app_figure_verdict(1, 0, 1, 0, &z), APP_VERDICT_AGREES);
+    ck_assert_int_eq(app_figure_verdict(1, 0, 2, 0, &z), APP_VERDICT_DIFFERS);
+    ck_assert_int_eq(app_figure_verdict(5e-4, NONE, 0.18, 0.08, &z), APP_VERDICT_DIFFERS);
+    ck_assert_int_eq(app_figure_verdict(5e-4, NONE, 1e-3, 1e-3, &z), APP_VERDICT_AGREES);
+    ck_assert_int_eq(app_figure_verdict(NONE, 1, 2, 1, &z), APP_VERDICT_NONE);
     ck_assert(isnan(z));
-    ck_assert_int_eq(hs_figure_verdict(1, 1, NONE, NONE, &z), HS_VERDICT_NONE);
-    for (hs_verdict v = HS_VERDICT_NONE; v <= HS_VERDICT_DIFFERS; v++)
-        ck_assert_int_eq(hs_verdict_of(hs_verdict_name(v)), v);
-    ck_assert_int_eq(hs_verdict_of(NULL), HS_VERDICT_NONE);
-    ck_assert_int_eq(hs_verdict_of("agree"), HS_VERDICT_NONE);
+    ck_assert_int_eq(app_figure_verdict(1, 1, NONE, NONE, &z), APP_VERDICT_NONE);
+    for (app_verdict v = APP_VERDICT_NONE; v <= APP_VERDICT_DIFFERS; v++)
+        ck_assert_int_eq(app_verdict_of(app_verdict_name(v)), v);
+    ck_assert_int_eq(app_verdict_of(NULL), APP_VERDICT_NONE);
+    ck_assert_int_eq(app_verdict_of("agree"), APP_VERDICT_NONE);
 }
 END_TEST
 
 START_TEST(ratios)
 {
     double ratio, error;
-    hs_figure_ratio(2, 0.1, 4, 0.4, &ratio, &error);
+    app_figure_ratio(2, 0.1, 4, 0.4, &ratio, &error);
     ck_assert_close(ratio, 0.5, 1e-15, 0);
     ck_assert_close(error, 0.5 * sqrt(0.05 * 0.05 + 0.1 * 0.1), 1e-12, 0);
-    hs_figure_ratio(2, NONE, 4, 0.4, &ratio, &error);
+    app_figure_ratio(2, NONE, 4, 0.4, &ratio, &error);
     ck_assert_close(ratio, 0.5, 1e-15, 0);
     ck_assert(isnan(error));
-    ck_assert(hs_figure_judged("msjd"));
-    ck_assert(!hs_figure_judged("gradients_per_second"));
-    ck_assert(!hs_figure_judged("samples_per_second"));
-    ck_assert(!hs_figure_judged(NULL));
+    ck_assert(app_figure_judged("msjd"));
+    ck_assert(!app_figure_judged("gradients_per_second"));
+    ck_assert(!app_figure_judged("samples_per_second"));
+    ck_assert(!app_figure_judged(NULL));
 }
 END_TEST
 

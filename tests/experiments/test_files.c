@@ -5,9 +5,9 @@
 
 #include <hastings/experiments/run.h>
 
-#include "hs_check.h"
+#include "support/hs_check.h"
 
-static const char *text_of(const json_t *object, const char *key)
+static const char *app_text_of(const json_t *object, const char *key)
 {
     return json_string_value(json_object_get(object, key));
 }
@@ -16,7 +16,7 @@ static bool has_case(const json_t *experiment, const char *name)
 {
     const json_t *cases = json_object_get(experiment, "cases");
     for (size_t i = 0; i < json_array_size(cases); i++)
-        if (!strcmp(text_of(json_array_get(cases, i), "name"), name))
+        if (!strcmp(app_text_of(json_array_get(cases, i), "name"), name))
             return true;
     return false;
 }
@@ -25,12 +25,12 @@ START_TEST(those_of_the_program_load)
 {
     char name[64];
     size_t count = 0;
-    for (; hs_experiment_name(count, name); count++) {
+    for (; app_experiment_name(count, name); count++) {
         hs_message message;
-        json_t *e = hs_experiment_load(name, &message);
+        json_t *e = app_experiment_load(name, &message);
         ck_assert_msg(e != NULL, "%s", message.text);
-        ck_assert_str_eq(text_of(e, "name"), name);
-        ck_assert_msg(text_of(e, "title") && text_of(e, "about") && text_of(e, "paper"),
+        ck_assert_str_eq(app_text_of(e, "name"), name);
+        ck_assert_msg(app_text_of(e, "title") && app_text_of(e, "about") && app_text_of(e, "paper"),
                       "%s does not say what it is", name);
         const json_t *few = json_object_get(json_object_get(e, "quick"), "cases");
         for (size_t i = 0; i < json_array_size(few); i++) {
@@ -76,7 +76,7 @@ START_TEST(mistakes_are_named)
             mistakes[_i].row);
     ck_assert_int_eq(fclose(out), 0);
     hs_message message = { "" };
-    json_t *e = hs_experiment_load(path, &message);
+    json_t *e = app_experiment_load(path, &message);
     ck_assert_int_eq(unlink(path) | rmdir(folder), 0);
     const char *expected = mistakes[_i].expected;
     ck_assert_msg(!e == !!expected, "%s: %s", mistakes[_i].row, message.text);

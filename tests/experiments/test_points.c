@@ -1,11 +1,11 @@
 /* Draws of targets: exact, by a long chain, picked again, in files, and where they cluster. */
-#include <hastings/experiments/clusters_internal.h>
+#include "experiments/clusters_internal.h"
 #include <hastings/experiments/points.h>
 #include <hastings/experiments/spec.h>
-#include <hastings/mcmc/diagnose.h>
-#include <hastings/mcmc/targets.h>
+#include <hastings/mcmc/diagnostics/diagnose.h>
+#include <hastings/mcmc/targets/targets.h>
 
-#include "mcmc_common.h"
+#include "support/mcmc_common.h"
 
 static hs_session *s;
 
@@ -24,17 +24,17 @@ static void end(void)
 START_TEST(test_exact)
 {
     enum { N = 10500 }; /* not a whole number of batches */
-    const hs_target *t = hs_spec_target(s, "gaussian,dim=3,sd=2,augment=2");
-    hs_points a, b, c;
-    ck_assert_int_eq(hs_points_exact(&a, s, t, N, 7), HS_OK);
-    ck_assert_int_eq(hs_points_exact(&b, s, t, N, 7), HS_OK);
-    ck_assert_int_eq(hs_points_exact(&c, s, t, N, 8), HS_OK);
+    const hs_target *t = app_spec_target(s, "gaussian,dim=3,sd=2,augment=2");
+    app_points a, b, c;
+    ck_assert_int_eq(app_points_exact(&a, s, t, N, 7), HS_OK);
+    ck_assert_int_eq(app_points_exact(&b, s, t, N, 7), HS_OK);
+    ck_assert_int_eq(app_points_exact(&c, s, t, N, 8), HS_OK);
     ck_assert_uint_eq(a.n, N);
     ck_assert_uint_eq(a.dim, 3);
     ck_assert_int_eq(memcmp(a.x, b.x, N * 3 * sizeof *a.x), 0);
     ck_assert_int_ne(memcmp(a.x, c.x, 3 * sizeof *a.x), 0);
     double mean[3], sd[3];
-    hs_points_moments(&a, mean, sd);
+    app_points_moments(&a, mean, sd);
     for (int j = 0; j < 3; j++) {
         ck_assert_close(mean[j], 0, 0, 4.5 * 2 / sqrt(N));
         ck_assert_close(sd[j], 2, 4.5 / sqrt(2 * N), 0);
@@ -47,31 +47,31 @@ START_TEST(test_exact)
             lag[k] += a.x[3 * i] * a.x[3 * (i + lags[k])] / (4.0 * N);
         ck_assert_close(lag[k], 0, 0, 4.5 / sqrt(N - 5000));
     }
-    hs_points_free(&a);
+    app_points_free(&a);
     ck_assert_ptr_null(a.x);
-    hs_points_free(&b);
-    hs_points_free(&c);
+    app_points_free(&b);
+    app_points_free(&c);
 }
 END_TEST
 
 START_TEST(test_exact_in_float32)
 {
     hs_session *f32 = hs_session_new(&(hs_session_options){ .seed = 1, .float32 = true });
-    hs_points points;
-    ck_assert_int_eq(hs_points_exact(&points, f32, hs_spec_target(f32, "cross"), 4000, 3), HS_OK);
+    app_points points;
+    ck_assert_int_eq(app_points_exact(&points, f32, app_spec_target(f32, "cross"), 4000, 3), HS_OK);
     double mean[2], sd[2];
-    hs_points_moments(&points, mean, sd);
+    app_points_moments(&points, mean, sd);
     ck_assert_close(sd[0], sqrt(8.5), 0.03, 0); /* radius^2 / 2 + variance */
-    hs_points_free(&points);
+    app_points_free(&points);
     hs_session_free(f32);
 }
 END_TEST
 
 START_TEST(test_exact_where_there_is_none)
 {
-    hs_points points;
-    ck_assert_int_ne(hs_points_exact(&points, s, hs_spec_target(s, "logistic,data=ripley"), 10, 1),
-                     HS_OK);
+    app_points points;
+    ck_assert_int_ne(
+        app_points_exact(&points, s, app_spec_target(s, "logistic,data=ripley"), 10, 1), HS_OK);
     ck_assert_ptr_null(points.x);
     ck_assert_str_ne(hs_session_error(s), "");
 }
@@ -82,20 +82,20 @@ END_TEST
 START_TEST(test_reference)
 {
     /* 250 labels and a narrow prior: next to a Gaussian, whose moments Newton's method finds. */
-    const hs_target *t = hs_spec_target(s, "logistic,data=ripley,prior_sd=0.1,augment=2");
-    const hs_target *plain = hs_spec_target(s, "logistic,data=ripley,prior_sd=0.1");
+    const hs_target *t = app_spec_target(s, "logistic,data=ripley,prior_sd=0.1,augment=2");
+    const hs_target *plain = app_spec_target(s, "logistic,data=ripley,prior_sd=0.1");
     double mode[3], covariance[9], mean[3], sd[3];
     ck_assert_int_eq(hs_laplace_approximation(s, plain, NULL, mode, covariance), HS_OK);
-    hs_points points;
+    app_points points;
     ck_assert_int_eq(
-        hs_points_reference(&points, s, t,
-                            &(hs_reference_chain_options){
-                                .proposals = 20000, .chains = 20, .warmup = 300, .seed = 3 }),
+        app_points_reference(&points, s, t,
+                             &(app_reference_chain_options){
+                                 .proposals = 20000, .chains = 20, .warmup = 300, .seed = 3 }),
         HS_OK);
     ck_session_ok(s);
     ck_assert_uint_eq(points.n, 20000);
     ck_assert_uint_eq(points.dim, 3);
-    hs_points_moments(&points, mean, sd);
+    app_points_moments(&points, mean, sd);
     for (int j = 0; j < 3; j++) {
         const double width = sqrt(covariance[4 * j]);
         ck_assert_msg(fabs(mean[j] - mode[j]) < 0.1 * width, "mean %g, mode %g, sd %g", mean[j],
@@ -107,18 +107,18 @@ START_TEST(test_reference)
         correlation += (points.x[3 * i] - mean[0]) * (points.x[3 * i + 1] - mean[1]) /
                        (sd[0] * sd[1] * (double)points.n);
     ck_assert_close(correlation, covariance[1] / sqrt(covariance[0] * covariance[4]), 0, 0.06);
-    hs_points_free(&points);
+    app_points_free(&points);
 }
 END_TEST
 
-static hs_points reference_on(int threads, uint64_t seed)
+static app_points reference_on(int threads, uint64_t seed)
 {
     hs_session *own = hs_session_new(&(hs_session_options){ .seed = 1, .threads = threads });
-    hs_points points;
+    app_points points;
     ck_assert_int_eq(
-        hs_points_reference(&points, own, hs_spec_target(own, "logistic,data=ripley"),
-                            &(hs_reference_chain_options){
-                                .proposals = 600, .chains = 6, .warmup = 30, .seed = seed }),
+        app_points_reference(&points, own, app_spec_target(own, "logistic,data=ripley"),
+                             &(app_reference_chain_options){
+                                 .proposals = 600, .chains = 6, .warmup = 30, .seed = seed }),
         HS_OK);
     hs_session_free(own);
     return points;
@@ -126,13 +126,13 @@ static hs_points reference_on(int threads, uint64_t seed)
 
 START_TEST(test_reference_is_reproducible)
 {
-    hs_points one = reference_on(1, 5), two = reference_on(2, 5), other = reference_on(1, 6);
+    app_points one = reference_on(1, 5), two = reference_on(2, 5), other = reference_on(1, 6);
     ck_assert_uint_eq(one.n, 600);
     ck_assert_int_eq(memcmp(one.x, two.x, one.n * one.dim * sizeof *one.x), 0);
     ck_assert_int_ne(memcmp(one.x, other.x, one.dim * sizeof *one.x), 0);
-    hs_points_free(&one);
-    hs_points_free(&two);
-    hs_points_free(&other);
+    app_points_free(&one);
+    app_points_free(&two);
+    app_points_free(&other);
 }
 END_TEST
 
@@ -144,18 +144,19 @@ static bool stop_in(const hs_progress *p, void *phase)
 START_TEST(test_reference_stops)
 {
     static char phases[2][8] = { "tune", "sample" };
-    const hs_target *t = hs_spec_target(s, "logistic,data=ripley");
+    const hs_target *t = app_spec_target(s, "logistic,data=ripley");
     for (int i = 0; i < 2; i++) {
-        hs_points points;
-        ck_assert_int_eq(hs_points_reference(&points, s, t,
-                                             &(hs_reference_chain_options){ .proposals = 4000,
-                                                                            .chains = 4,
-                                                                            .warmup = 50,
-                                                                            .progress = stop_in,
-                                                                            .context = phases[i] }),
-                         HS_OK);
+        app_points points;
+        ck_assert_int_eq(
+            app_points_reference(&points, s, t,
+                                 &(app_reference_chain_options){ .proposals = 4000,
+                                                                 .chains = 4,
+                                                                 .warmup = 50,
+                                                                 .progress = stop_in,
+                                                                 .context = phases[i] }),
+            HS_OK);
         ck_assert(i == 0 || points.n < 4000);
-        hs_points_free(&points);
+        app_points_free(&points);
     }
 }
 END_TEST
@@ -163,13 +164,13 @@ END_TEST
 START_TEST(test_few_proposals)
 {
     /* More chains than there are proposals for: one chain. */
-    hs_points points;
-    ck_assert_int_eq(hs_points_reference(&points, s, hs_spec_target(s, "cross"),
-                                         &(hs_reference_chain_options){
-                                             .proposals = 8, .chains = 100, .warmup = 10 }),
+    app_points points;
+    ck_assert_int_eq(app_points_reference(&points, s, app_spec_target(s, "cross"),
+                                          &(app_reference_chain_options){
+                                              .proposals = 8, .chains = 100, .warmup = 10 }),
                      HS_OK);
     ck_assert_uint_eq(points.n, 8);
-    hs_points_free(&points);
+    app_points_free(&points);
 }
 END_TEST
 
@@ -178,7 +179,7 @@ END_TEST
 START_TEST(test_moments)
 {
     double x[] = { 1, 10, 3, 10, 5, 10 }, mean[2], sd[2];
-    hs_points_moments(&(hs_points){ 3, 2, x }, mean, sd);
+    app_points_moments(&(app_points){ 3, 2, x }, mean, sd);
     ck_assert_double_eq(mean[0], 3);
     ck_assert_double_eq(mean[1], 10);
     ck_assert_close(sd[0], sqrt(8.0 / 3), 1e-14, 0);
@@ -191,25 +192,25 @@ START_TEST(test_files)
     char path[] = "/tmp/hastings_points_XXXXXX", file[64];
     ck_assert_ptr_nonnull(mkdtemp(path));
     snprintf(file, sizeof file, "%s/points.npy", path);
-    hs_points points, back;
+    app_points points, back;
     hs_message m;
-    ck_assert_int_eq(hs_points_exact(&points, s, hs_spec_target(s, "gaussian,dim=3"), 77, 3),
+    ck_assert_int_eq(app_points_exact(&points, s, app_spec_target(s, "gaussian,dim=3"), 77, 3),
                      HS_OK);
-    ck_assert_int_eq(hs_points_save(&points, file, &m), HS_OK);
-    ck_assert_int_eq(hs_points_load(&back, file, &m), HS_OK);
+    ck_assert_int_eq(app_points_save(&points, file, &m), HS_OK);
+    ck_assert_int_eq(app_points_load(&back, file, &m), HS_OK);
     ck_assert_uint_eq(back.n, 77);
     ck_assert_uint_eq(back.dim, 3);
     ck_assert_int_eq(memcmp(points.x, back.x, 77 * 3 * sizeof(double)), 0);
-    hs_points_free(&back);
+    app_points_free(&back);
     ck_assert_int_eq(truncate(file, 300), 0);
-    ck_assert_int_ne(hs_points_load(&back, file, &m), HS_OK);
+    ck_assert_int_ne(app_points_load(&back, file, &m), HS_OK);
     ck_assert_msg(strstr(m.text, file) != NULL, "%s", m.text);
     ck_assert_ptr_null(back.x);
     unlink(file);
-    ck_assert_int_eq(hs_points_load(&back, file, &m), HS_EIO);
-    ck_assert_int_eq(hs_points_save(&points, "/dev/null/points.npy", &m), HS_EIO);
+    ck_assert_int_eq(app_points_load(&back, file, &m), HS_EIO);
+    ck_assert_int_eq(app_points_save(&points, "/dev/null/points.npy", &m), HS_EIO);
     ck_assert_int_eq(rmdir(path), 0);
-    hs_points_free(&points);
+    app_points_free(&points);
 }
 END_TEST
 
@@ -224,14 +225,14 @@ START_TEST(test_resample)
         x[2 * i] = i;
         x[2 * i + 1] = 3 * (i % 7);
     }
-    hs_points points = { N, 2, x };
+    app_points points = { N, 2, x };
     hs_chains *c, *again;
     hs_message m;
-    ck_assert_int_eq(hs_points_resample(&c, &points, CHAINS, DRAWS, 5, &m), HS_OK);
-    ck_assert_int_eq(hs_points_resample(&again, &points, CHAINS, DRAWS, 5, &m), HS_OK);
+    ck_assert_int_eq(app_points_resample(&c, &points, CHAINS, DRAWS, 5, &m), HS_OK);
+    ck_assert_int_eq(app_points_resample(&again, &points, CHAINS, DRAWS, 5, &m), HS_OK);
     ck_assert_int_eq(memcmp(c->x, again->x, CHAINS * DRAWS * 2 * sizeof(double)), 0);
     double jump = 0, lag = 0;
-    hs_points_moments(&points, mean, sd);
+    app_points_moments(&points, mean, sd);
     for (size_t i = 0; i < CHAINS * DRAWS; i++) {
         ck_assert_double_eq(c->alpha[i], 1);
         ck_assert_int_eq(c->accepted[i], 1);
@@ -245,9 +246,9 @@ START_TEST(test_resample)
     ck_assert_close(jump, 2 * (sd[0] * sd[0] + sd[1] * sd[1]), 0.05, 0); /* 2 tr cov */
     ck_assert_close(lag / n, 0, 0, 4.5 / sqrt(n));
     double first, later;
-    hs_points_moments(&(hs_points){ DRAWS, 2, c->x }, mean, sd);
+    app_points_moments(&(app_points){ DRAWS, 2, c->x }, mean, sd);
     first = mean[0];
-    hs_points_moments(&(hs_points){ DRAWS, 2, c->x + DRAWS * 2 }, mean, sd);
+    app_points_moments(&(app_points){ DRAWS, 2, c->x + DRAWS * 2 }, mean, sd);
     later = mean[0];
     ck_assert_close(first, 499.5, 0, 4.5 * 289 / sqrt(DRAWS));
     ck_assert_close(later, 499.5, 0, 4.5 * 289 / sqrt(DRAWS));
@@ -260,12 +261,12 @@ END_TEST
 START_TEST(test_resample_of_exact_draws)
 {
     enum { CHAINS = 3, DRAWS = 2000 };
-    const hs_target *t = hs_spec_target(s, "cross");
-    hs_points points;
+    const hs_target *t = app_spec_target(s, "cross");
+    app_points points;
     hs_chains *c;
     hs_message m;
-    ck_assert_int_eq(hs_points_exact(&points, s, t, CHAINS * DRAWS, 5), HS_OK);
-    ck_assert_int_eq(hs_points_resample(&c, &points, CHAINS, DRAWS, 6, &m), HS_OK);
+    ck_assert_int_eq(app_points_exact(&points, s, t, CHAINS * DRAWS, 5), HS_OK);
+    ck_assert_int_eq(app_points_resample(&c, &points, CHAINS, DRAWS, 6, &m), HS_OK);
     ck_assert_int_eq(memcmp(c->x, points.x, CHAINS * DRAWS * 2 * sizeof(double)),
                      0); /* each once */
     hs_report report;
@@ -276,7 +277,7 @@ START_TEST(test_resample_of_exact_draws)
     ck_assert_double_lt(report.rhat, 1.01);
     hs_report_free(&report);
     hs_chains_free(c);
-    hs_points_free(&points);
+    app_points_free(&points);
 }
 END_TEST
 
@@ -284,11 +285,11 @@ END_TEST
 
 START_TEST(test_clusters_of_the_cross)
 {
-    hs_points points;
+    app_points points;
     ck_assert_int_eq(
-        hs_points_exact(&points, s, hs_spec_target(s, "cross"), 4000, 11 + (uint64_t)_i), HS_OK);
+        app_points_exact(&points, s, app_spec_target(s, "cross"), 4000, 11 + (uint64_t)_i), HS_OK);
     double centre[8];
-    const double sd = find_clusters(&points, 4, centre);
+    const double sd = app_find_clusters(&points, 4, centre);
     ck_assert_close(sd, sqrt(0.5), 0.03, 0);
     const double expected[4][2] = { { 4, 0 }, { -4, 0 }, { 0, 4 }, { 0, -4 } };
     for (int k = 0; k < 4; k++) {
@@ -298,28 +299,28 @@ START_TEST(test_clusters_of_the_cross)
                 hypot(centre[2 * c] - expected[k][0], centre[2 * c + 1] - expected[k][1]) < 0.15;
         ck_assert_int_eq(found, 1);
     }
-    hs_points_free(&points);
+    app_points_free(&points);
 }
 END_TEST
 
 START_TEST(test_odd_clusters)
 {
     double x[] = { 1, 2, 5, 2, 1, 2, 5, 2 }, centre[HS_MAX_WAYS * CLUSTER_DIM] = { 0 };
-    hs_points points = { 4, 2, x };
+    app_points points = { 4, 2, x };
     /* One cluster is the mean. */
-    ck_assert_close(find_clusters(&points, 1, centre), sqrt(2), 1e-12, 0);
+    ck_assert_close(app_find_clusters(&points, 1, centre), sqrt(2), 1e-12, 0);
     ck_assert_close(centre[0], 3, 1e-12, 0);
     ck_assert_close(centre[1], 2, 1e-12, 0);
     /* More clusters than points: all finite, and nothing is far from its centre. */
-    ck_assert_double_eq(find_clusters(&points, HS_MAX_WAYS, centre), 0);
+    ck_assert_double_eq(app_find_clusters(&points, HS_MAX_WAYS, centre), 0);
     for (size_t i = 0; i < HS_MAX_WAYS; i++)
         ck_assert(centre[2 * i] == 1 || centre[2 * i] == 5);
-    ck_assert_double_eq(find_clusters(&(hs_points){ 1, 2, x }, 2, centre), 0);
+    ck_assert_double_eq(app_find_clusters(&(app_points){ 1, 2, x }, 2, centre), 0);
     /* As many dimensions as there can be. */
     double wide[4 * CLUSTER_DIM];
     for (int i = 0; i < 4 * CLUSTER_DIM; i++)
         wide[i] = i % CLUSTER_DIM + 100 * (i / (2 * CLUSTER_DIM));
-    ck_assert_double_eq(find_clusters(&(hs_points){ 4, CLUSTER_DIM, wide }, 2, centre), 0);
+    ck_assert_double_eq(app_find_clusters(&(app_points){ 4, CLUSTER_DIM, wide }, 2, centre), 0);
     ck_assert_double_eq(centre[CLUSTER_DIM - 1], CLUSTER_DIM - 1);
     ck_assert_double_eq(centre[2 * CLUSTER_DIM - 1], CLUSTER_DIM - 1 + 100);
 }

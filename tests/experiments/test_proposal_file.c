@@ -10,7 +10,7 @@
 #include <hastings/experiments/text_file.h>
 #include <hastings/mcmc/sample.h>
 
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 static char directory[] = "/tmp/hastings_proposal_XXXXXX";
 static char path[64], parameters[64];
@@ -53,11 +53,11 @@ static const struct {
  * the session owns. */
 static const hs_chains *save(int i, hs_session *s)
 {
-    hs_target *target = hs_spec_target(s, cases[i].target);
-    hs_points points = { 0 };
+    hs_target *target = app_spec_target(s, cases[i].target);
+    app_points points = { 0 };
     if (cases[i].scaled)
-        ck_assert_int_eq(hs_points_exact(&points, s, target, 500, 3), HS_OK);
-    hs_proposal *p = hs_spec_proposal(s, target, cases[i].proposal, 4, points.x, points.n);
+        ck_assert_int_eq(app_points_exact(&points, s, target, 500, 3), HS_OK);
+    hs_proposal *p = app_spec_proposal(s, target, cases[i].proposal, 4, points.x, points.n);
     ck_assert_msg(p != NULL, "%s", hs_session_error(s));
     hs_params *ps = hs_proposal_params(p);
     double *values = malloc(hs_params_size(ps) * sizeof *values);
@@ -67,30 +67,30 @@ static const hs_chains *save(int i, hs_session *s)
     hs_params_set(ps, values);
     free(values);
     json_t *training = json_pack("{s:i}", "steps", 7);
-    const hs_proposal_file file = { .target = cases[i].target,
-                                    .proposal = cases[i].proposal,
-                                    .objective = "msjd",
-                                    .seed = 9,
-                                    .replica = 4,
-                                    .float32 = cases[i].float32,
-                                    .training = training,
-                                    .points = points.x,
-                                    .n_points = points.n,
-                                    .dim = points.dim };
+    const app_proposal_file file = { .target = cases[i].target,
+                                     .proposal = cases[i].proposal,
+                                     .objective = "msjd",
+                                     .seed = 9,
+                                     .replica = 4,
+                                     .float32 = cases[i].float32,
+                                     .training = training,
+                                     .points = points.x,
+                                     .n_points = points.n,
+                                     .dim = points.dim };
     hs_message message;
-    ck_assert_msg(hs_proposal_file_save(path, p, &file, &message) == HS_OK, "%s", message.text);
+    ck_assert_msg(app_proposal_file_save(path, p, &file, &message) == HS_OK, "%s", message.text);
     json_decref(training);
-    hs_points_free(&points);
+    app_points_free(&points);
     const hs_chains *c = hs_sample(s, target, p, &(hs_sample_options){ .chains = 3, .draws = 20 });
     ck_assert_msg(c != NULL, "%s", hs_session_error(s));
     return c;
 }
 
-static hs_proposal_file *read_file(void)
+static app_proposal_file *read_file(void)
 {
-    hs_proposal_file *file;
+    app_proposal_file *file;
     hs_message message;
-    ck_assert_msg(hs_proposal_file_read(&file, path, &message) == HS_OK, "%s", message.text);
+    ck_assert_msg(app_proposal_file_read(&file, path, &message) == HS_OK, "%s", message.text);
     return file;
 }
 
@@ -99,7 +99,7 @@ START_TEST(what_is_read_back_samples_as_what_was_saved)
     make_directory();
     hs_session *s = session(9, cases[_i].float32);
     const hs_chains *before = save(_i, s);
-    hs_proposal_file *file = read_file();
+    app_proposal_file *file = read_file();
     ck_assert_str_eq(file->target, cases[_i].target);
     ck_assert_str_eq(file->proposal, cases[_i].proposal);
     ck_assert_str_eq(file->objective, "msjd");
@@ -109,10 +109,10 @@ START_TEST(what_is_read_back_samples_as_what_was_saved)
     ck_assert_int_eq(json_integer_value(json_object_get(file->training, "steps")), 7);
 
     hs_session *again = session(file->seed, file->float32);
-    hs_target *target = hs_spec_target(again, file->target);
-    hs_proposal *p = hs_proposal_file_load(again, file, target);
+    hs_target *target = app_spec_target(again, file->target);
+    hs_proposal *p = app_proposal_file_load(again, file, target);
     ck_assert_msg(p != NULL, "%s", hs_session_error(again));
-    hs_proposal_file_free(file);
+    app_proposal_file_free(file);
     const hs_chains *after =
         hs_sample(again, target, p, &(hs_sample_options){ .chains = 3, .draws = 20 });
     ck_assert_ptr_nonnull(after);
@@ -129,13 +129,13 @@ END_TEST
 static void change(const char *key, json_t *value)
 {
     hs_message message;
-    json_t *json = hs_json_read(path, &message);
+    json_t *json = app_json_read(path, &message);
     ck_assert_msg(json != NULL, "%s", message.text);
     if (value)
         json_object_set_new(json, key, value);
     else
         json_object_del(json, key);
-    ck_assert_int_eq(hs_json_save(path, json, &message), HS_OK);
+    ck_assert_int_eq(app_json_save(path, json, &message), HS_OK);
     json_decref(json);
 }
 
@@ -143,19 +143,19 @@ static void change(const char *key, json_t *value)
 static const char *refusal(const char *target, bool float32)
 {
     static char text[1024];
-    hs_proposal_file *file;
+    app_proposal_file *file;
     hs_message message;
-    if (hs_proposal_file_read(&file, path, &message)) {
+    if (app_proposal_file_read(&file, path, &message)) {
         ck_assert_ptr_null(file);
         snprintf(text, sizeof text, "%s", message.text);
         return text;
     }
     hs_session *s = session(1, float32);
-    hs_proposal *p = hs_proposal_file_load(s, file, hs_spec_target(s, target));
+    hs_proposal *p = app_proposal_file_load(s, file, app_spec_target(s, target));
     snprintf(text, sizeof text, "%s", hs_session_error(s));
     ck_assert_int_eq(p == NULL, text[0] != '\0');
     hs_session_free(s);
-    hs_proposal_file_free(file);
+    app_proposal_file_free(file);
     return text;
 }
 
@@ -221,20 +221,23 @@ START_TEST(names_and_places_that_cannot_be)
 {
     make_directory();
     hs_session *s = session(1, true);
-    hs_target *target = hs_spec_target(s, "cross");
-    hs_proposal *p = hs_spec_proposal(s, target, "random-walk", 0, NULL, 0);
-    const hs_proposal_file file = { .target = "cross", .proposal = "random-walk", .float32 = true };
+    hs_target *target = app_spec_target(s, "cross");
+    hs_proposal *p = app_spec_proposal(s, target, "random-walk", 0, NULL, 0);
+    const app_proposal_file file = { .target = "cross",
+                                     .proposal = "random-walk",
+                                     .float32 = true };
     hs_message message;
     static const char *const names[] = { "best", "best.hsp", ".json", "a/.json" };
     for (size_t i = 0; i < 4; i++) {
-        ck_assert_int_eq(hs_proposal_file_save(names[i], p, &file, &message), HS_EINVAL);
+        ck_assert_int_eq(app_proposal_file_save(names[i], p, &file, &message), HS_EINVAL);
         ck_assert_says(message.text, "a proposal is saved as NAME.json");
     }
-    ck_assert_int_eq(hs_proposal_file_save("/nowhere/at/all.json", p, &file, &message), HS_EIO);
+    ck_assert_int_eq(app_proposal_file_save("/nowhere/at/all.json", p, &file, &message), HS_EIO);
     ck_assert_says(message.text, "/nowhere/at/all");
-    ck_assert_int_eq(hs_proposal_file_save(path, p, &(hs_proposal_file){ 0 }, &message), HS_EINVAL);
+    ck_assert_int_eq(app_proposal_file_save(path, p, &(app_proposal_file){ 0 }, &message),
+                     HS_EINVAL);
     mkdir(path, 0777); /* a folder in its place */
-    ck_assert_int_eq(hs_proposal_file_save(path, p, &file, &message), HS_EIO);
+    ck_assert_int_eq(app_proposal_file_save(path, p, &file, &message), HS_EIO);
     ck_assert_says(message.text, "is not a regular file");
     rmdir(path);
     hs_session_free(s);

@@ -3,11 +3,11 @@
 
 #include <hastings/mcmc/chains.h>
 
-#include "run_common.h"
+#include "support/run_common.h"
 
 /* ---- Which rows and cases -------------------------------------------------------------------------- */
 
-static bool stop_at_once(const hs_event *event, void *context)
+static bool stop_at_once(const app_event *event, void *context)
 {
     (void)event;
     (void)context;
@@ -22,7 +22,7 @@ static const char *names(const json_t *r, const char *list)
     const json_t *all = json_object_get(json_object_get(r, "experiment"), list);
     for (size_t i = 0; i < json_array_size(all); i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", i ? "; " : "",
-                 text_of(json_array_get(all, i), "name"));
+                 app_text_of(json_array_get(all, i), "name"));
     return text;
 }
 
@@ -49,19 +49,19 @@ static const struct {
 
 START_TEST(test_choices)
 {
-    json_t *r = run("choices", (hs_run_options){ .objectives = choice[_i].objectives,
-                                                 .cases = choice[_i].cases,
-                                                 .quick = choice[_i].quick,
-                                                 .watch = stop_at_once });
-    ck_assert_str_eq(text_of(r, "state"), "partial");
+    json_t *r = run("choices", (app_run_options){ .objectives = choice[_i].objectives,
+                                                  .cases = choice[_i].cases,
+                                                  .quick = choice[_i].quick,
+                                                  .watch = stop_at_once });
+    ck_assert_str_eq(app_text_of(r, "state"), "partial");
     ck_assert_str_eq(names(r, "rows"), choice[_i].rows);
     ck_assert_str_eq(names(r, "cases"), choice[_i].kept);
     const json_t *jobs = json_object_get(r, "jobs");
     for (size_t i = 0; i < json_array_size(jobs); i++)
-        ck_assert_str_eq(text_of(json_array_get(jobs, i), "state"), "pending");
+        ck_assert_str_eq(app_text_of(json_array_get(jobs, i), "state"), "pending");
     json_decref(r);
     /* What was chosen is what is resumed. */
-    r = run(NULL, (hs_run_options){ .resume = true, .watch = stop_at_once });
+    r = run(NULL, (app_run_options){ .resume = true, .watch = stop_at_once });
     ck_assert_str_eq(names(r, "rows"), choice[_i].rows);
     ck_assert_str_eq(names(r, "cases"), choice[_i].kept);
     json_decref(r);
@@ -74,12 +74,12 @@ START_TEST(test_rows_of_one_objective)
     json_t *e = experiment("choices");
     json_object_set_new(json_array_get(json_object_get(e, "rows"), 1), "name", json_string("Jump"));
     hs_message m;
-    ck_assert_int_eq(hs_experiment_run(e,
-                                       &(hs_run_options){ .out = out,
-                                                          .objectives = "msjd",
-                                                          .watch = stop_at_once,
-                                                          .threads = 1 },
-                                       &m),
+    ck_assert_int_eq(app_experiment_run(e,
+                                        &(app_run_options){ .out = out,
+                                                            .objectives = "msjd",
+                                                            .watch = stop_at_once,
+                                                            .threads = 1 },
+                                        &m),
                      HS_OK);
     json_decref(e);
     json_t *r = result();
@@ -91,29 +91,29 @@ END_TEST
 START_TEST(test_wrong_choices)
 {
     hs_message m;
-    ck_assert_int_eq(refusal("choices", (hs_run_options){ .cases = "mala*,nothing" }, &m),
+    ck_assert_int_eq(refusal("choices", (app_run_options){ .cases = "mala*,nothing" }, &m),
                      HS_EINVAL);
     ck_assert_msg(strstr(m.text, "no case is called \"nothing\"; there are: walk d=10") != NULL,
                   "%s", m.text);
-    ck_assert_int_eq(refusal("choices", (hs_run_options){ .cases = "" }, &m), HS_EINVAL);
-    ck_assert_int_eq(refusal("choices", (hs_run_options){ .objectives = "msdj" }, &m), HS_EINVAL);
+    ck_assert_int_eq(refusal("choices", (app_run_options){ .cases = "" }, &m), HS_EINVAL);
+    ck_assert_int_eq(refusal("choices", (app_run_options){ .objectives = "msdj" }, &m), HS_EINVAL);
     ck_assert_msg(strstr(m.text, "msdj") != NULL, "%s", m.text);
-    ck_assert_int_eq(refusal("choices", (hs_run_options){ .objectives = "msjd,,kl" }, &m),
+    ck_assert_int_eq(refusal("choices", (app_run_options){ .objectives = "msjd,,kl" }, &m),
                      HS_EINVAL);
-    ck_assert_int_eq(refusal("choices", (hs_run_options){ .label = "y" }, &m), HS_EINVAL);
-    ck_assert_int_eq(refusal("choices", (hs_run_options){ .data = "data/ripley.csv" }, &m),
+    ck_assert_int_eq(refusal("choices", (app_run_options){ .label = "y" }, &m), HS_EINVAL);
+    ck_assert_int_eq(refusal("choices", (app_run_options){ .data = "data/ripley.csv" }, &m),
                      HS_EINVAL);
     ck_assert_msg(strstr(m.text, "\"choices\" has no target that takes a data set") != NULL, "%s",
                   m.text);
-    ck_assert_int_eq(refusal("choices", (hs_run_options){ .data = "nowhere.csv" }, &m), HS_EIO);
-    ck_assert_int_eq(refusal("choices", (hs_run_options){ .out = "" }, &m), HS_EINVAL);
+    ck_assert_int_eq(refusal("choices", (app_run_options){ .data = "nowhere.csv" }, &m), HS_EIO);
+    ck_assert_int_eq(refusal("choices", (app_run_options){ .out = "" }, &m), HS_EINVAL);
     json_t *settings = json_pack("{s:i}", "stepz", 3);
-    ck_assert_int_eq(refusal("choices", (hs_run_options){ .settings = settings }, &m), HS_EINVAL);
+    ck_assert_int_eq(refusal("choices", (app_run_options){ .settings = settings }, &m), HS_EINVAL);
     ck_assert_msg(strstr(m.text, "did you mean \"steps\"?") != NULL, "%s", m.text);
     json_decref(settings);
-    ck_assert_int_eq(hs_experiment_run(NULL, &(hs_run_options){ .out = out }, &m), HS_EINVAL);
-    ck_assert_int_eq(hs_experiment_run(NULL, &(hs_run_options){ .out = NULL }, NULL), HS_EINVAL);
-    ck_assert_int_eq(hs_experiment_run(NULL, &(hs_run_options){ .out = out, .resume = true }, &m),
+    ck_assert_int_eq(app_experiment_run(NULL, &(app_run_options){ .out = out }, &m), HS_EINVAL);
+    ck_assert_int_eq(app_experiment_run(NULL, &(app_run_options){ .out = NULL }, NULL), HS_EINVAL);
+    ck_assert_int_eq(app_experiment_run(NULL, &(app_run_options){ .out = out, .resume = true }, &m),
                      HS_EIO);
 }
 END_TEST
@@ -128,31 +128,31 @@ static json_int_t steps_of(const json_t *r, const char *id)
 START_TEST(test_whose_settings_win)
 {
     json_t *r =
-        run("choices", (hs_run_options){ .cases = "walk d=10", .objectives = "ab-initio,msjd" });
+        run("choices", (app_run_options){ .cases = "walk d=10", .objectives = "ab-initio,msjd" });
     ck_assert_int_eq(steps_of(r, "walk-d-10-ab-initio-1"), 40);
     ck_assert_int_eq(steps_of(r, "walk-d-10-msjd-1"), 50);
     ck_assert_int_eq(json_integer_value(json_object_get(job_of(r, "walk-d-10-msjd-1"), "seed")), 3);
     json_decref(r);
     remove_all(out);
-    r = run("choices", (hs_run_options){
+    r = run("choices", (app_run_options){
                            .cases = "walk d=10", .objectives = "ab-initio,msjd", .quick = true });
     ck_assert_int_eq(steps_of(r, "walk-d-10-msjd-1"), 7);
     json_decref(r);
     remove_all(out);
     json_t *settings = json_pack("{s:i, s:i, s:i}", "steps", 9, "seed", 5, "replications", 2);
-    r = run("choices", (hs_run_options){ .cases = "walk d=10",
-                                         .objectives = "msjd",
-                                         .quick = true,
-                                         .settings = settings,
-                                         .stan_csv = true,
-                                         .command = "how \xff it was called" });
+    r = run("choices", (app_run_options){ .cases = "walk d=10",
+                                          .objectives = "msjd",
+                                          .quick = true,
+                                          .settings = settings,
+                                          .stan_csv = true,
+                                          .command = "how \xff it was called" });
     ck_assert_int_eq(steps_of(r, "walk-d-10-msjd-1"), 9);
     ck_assert_int_eq(steps_of(r, "walk-d-10-msjd-2"), 9);
     ck_assert_int_eq(json_integer_value(json_object_get(job_of(r, "walk-d-10-msjd-2"), "seed")),
                      1005);
     ck_assert_double_ne(figure_of(r, "walk-d-10-msjd-1", "msjd"),
                         figure_of(r, "walk-d-10-msjd-2", "msjd"));
-    ck_assert_str_eq(text_of(r, "command"), "how ? it was called");
+    ck_assert_str_eq(app_text_of(r, "command"), "how ? it was called");
     ck_assert(is_there("chains/walk-d-10-msjd-1.nc"));
     ck_assert(is_there("chains/walk-d-10-msjd-1_1.csv"));
     ck_assert(is_there("chains/walk-d-10-msjd-1_2.csv"));
@@ -170,7 +170,7 @@ START_TEST(test_solved_steps)
 {
     /* Random walks on a Gaussian: the step of 2.38 / sqrt(d) accepts 0.234 and jumps farthest, by
      * 2.38^2 0.234 = 1.33; a small step accepts 2 Phi(-step sqrt(d) / 2). */
-    json_t *r = run("solve", (hs_run_options){ 0 });
+    json_t *r = run("solve", (app_run_options){ 0 });
     ck_assert_close(figure_of(r, "d-some-1", "acceptance"), 0.234, 0, 0.02);
     ck_assert_close(figure_of(r, "d-some-1", "step"), 2.38 / sqrt(50), 0.05, 0);
     ck_assert_close(figure_of(r, "d-some-1", "msjd"), 1.33, 0.08, 0);
@@ -186,23 +186,23 @@ START_TEST(test_solved_steps)
         json_number_value(json_object_get(find_cell(r, "d", "some", "acceptance"), "error")),
         error);
     /* One step for each coordinate cannot be solved for: that job fails, the others do not. */
-    ck_assert_str_eq(text_of(job_of(r, "d-none-1"), "state"), "failed");
-    ck_assert_msg(strstr(text_of(job_of(r, "d-none-1"), "error"), "no single step") != NULL, "%s",
-                  text_of(job_of(r, "d-none-1"), "error"));
-    ck_assert_str_eq(text_of(r, "state"), "partial");
+    ck_assert_str_eq(app_text_of(job_of(r, "d-none-1"), "state"), "failed");
+    ck_assert_msg(strstr(app_text_of(job_of(r, "d-none-1"), "error"), "no single step") != NULL,
+                  "%s", app_text_of(job_of(r, "d-none-1"), "error"));
+    ck_assert_str_eq(app_text_of(r, "state"), "partial");
     json_decref(r);
 }
 END_TEST
 
 START_TEST(test_fit)
 {
-    json_t *r = run("fit", (hs_run_options){ 0 });
+    json_t *r = run("fit", (app_run_options){ 0 });
     ck_assert_close(figure_of(r, "walk-fit-1", "acceptance"), 0.234, 0.02, 0);
     ck_assert_close(figure_of(r, "walk-fit-1", "coefficient"), 0.18125, 0.1, 0);
     ck_assert_double_gt(figure_of(r, "walk-fit-1", "coefficient_error"), 0);
-    ck_assert_msg(strstr(text_of(job_of(r, "nothing-fit-1"), "error"), "walk, mala or both") !=
+    ck_assert_msg(strstr(app_text_of(job_of(r, "nothing-fit-1"), "error"), "walk, mala or both") !=
                       NULL,
-                  "%s", text_of(job_of(r, "nothing-fit-1"), "error"));
+                  "%s", app_text_of(job_of(r, "nothing-fit-1"), "error"));
     json_decref(r);
 }
 END_TEST
@@ -214,7 +214,7 @@ static hs_chains *map_of(const json_t *about, double low[2], double high[2])
     char path[512];
     hs_chains *c;
     hs_message m;
-    snprintf(path, sizeof path, "%s/%s", out, text_of(about, "file"));
+    snprintf(path, sizeof path, "%s/%s", out, app_text_of(about, "file"));
     ck_assert_msg(hs_chains_load(&c, path, HS_CHAIN_FIRST, &m) == HS_OK, "%s", m.text);
     for (size_t j = 0; j < 2; j++) {
         const json_t *range = json_object_get(about, j ? "y" : "x");
@@ -261,8 +261,8 @@ static void check_density(const json_t *r, const char *id, double sd)
 
 START_TEST(test_maps)
 {
-    json_t *r = run("maps", (hs_run_options){ 0 });
-    ck_assert_str_eq(text_of(r, "state"), "complete");
+    json_t *r = run("maps", (app_run_options){ 0 });
+    ck_assert_str_eq(app_text_of(r, "state"), "complete");
     check_density(r, "cross-scheme-1", 0.1 * sqrt(8.5)); /* the cross has this sd */
     check_density(r, "cross-walk-1", 0.5);
 
@@ -307,16 +307,16 @@ END_TEST
 
 START_TEST(test_failures_are_of_one_job)
 {
-    json_t *r = run("failures", (hs_run_options){ 0 });
-    ck_assert_str_eq(text_of(r, "state"), "partial");
+    json_t *r = run("failures", (app_run_options){ 0 });
+    ck_assert_str_eq(app_text_of(r, "state"), "partial");
     static const char *const failed[][2] = { { "c-none-1", "no proposal to train" },
                                              { "c-wild-1", "finite" },
                                              { "c-many-1", "at most 64" },
                                              { "c-solve-1", "no proposal whose step" } };
     for (size_t i = 0; i < 4; i++) {
-        ck_assert_str_eq(text_of(job_of(r, failed[i][0]), "state"), "failed");
-        ck_assert_msg(strstr(text_of(job_of(r, failed[i][0]), "error"), failed[i][1]) != NULL,
-                      "%s: %s", failed[i][0], text_of(job_of(r, failed[i][0]), "error"));
+        ck_assert_str_eq(app_text_of(job_of(r, failed[i][0]), "state"), "failed");
+        ck_assert_msg(strstr(app_text_of(job_of(r, failed[i][0]), "error"), failed[i][1]) != NULL,
+                      "%s: %s", failed[i][0], app_text_of(job_of(r, failed[i][0]), "error"));
     }
     figure_of(r, "c-good-1", "msjd");
     json_decref(r);
@@ -325,32 +325,33 @@ START_TEST(test_failures_are_of_one_job)
     struct stat before, after;
     snprintf(path, sizeof path, "%s/chains/c-good-1.nc", out);
     ck_assert_int_eq(stat(path, &before), 0);
-    r = run(NULL, (hs_run_options){ .resume = true });
+    r = run(NULL, (app_run_options){ .resume = true });
     ck_assert_int_eq(stat(path, &after), 0);
     ck_assert(before.st_ino == after.st_ino);
-    ck_assert_str_eq(text_of(job_of(r, "c-none-1"), "state"), "failed");
+    ck_assert_str_eq(app_text_of(job_of(r, "c-none-1"), "state"), "failed");
     json_decref(r);
 }
 END_TEST
 
 /* Tries to go on with the run that is at work, and stops. */
-static bool intrude(const hs_event *event, void *context)
+static bool intrude(const app_event *event, void *context)
 {
     (void)event;
     hs_message *m = context;
     if (!m->text[0])
         ck_assert_int_eq(
-            hs_experiment_run(NULL, &(hs_run_options){ .out = out, .resume = true }, m), HS_EINVAL);
+            app_experiment_run(NULL, &(app_run_options){ .out = out, .resume = true }, m),
+            HS_EINVAL);
     return false;
 }
 
 START_TEST(test_two_runs_in_one_folder)
 {
     hs_message m = { .text = "" };
-    json_decref(run("choices", (hs_run_options){ .watch = intrude, .context = &m }));
+    json_decref(run("choices", (app_run_options){ .watch = intrude, .context = &m }));
     ck_assert_msg(strstr(m.text, "another run is at work in this folder") != NULL, "%s", m.text);
     json_decref(
-        run(NULL, (hs_run_options){ .resume = true, .watch = stop_at_once })); /* now it is free */
+        run(NULL, (app_run_options){ .resume = true, .watch = stop_at_once })); /* now it is free */
 }
 END_TEST
 

@@ -4,12 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <hastings/experiments/experiment_internal.h>
+#include "experiments/experiment_internal.h"
 #include <hastings/experiments/spec.h>
 #include <hastings/mcmc/restart.h>
 #include <hastings/nn/file.h>
 
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 /* ---- Settings ---------------------------------------------------------------------------------- */
 
@@ -18,7 +18,7 @@ static bool reads(const char *text, settings *set, hs_message *message)
     json_t *json = json_loads(text, 0, NULL);
     ck_assert_msg(json != NULL, "this is not JSON: %s", text);
     message->text[0] = 0;
-    const bool ok = settings_read(json, set, "here", message);
+    const bool ok = app_settings_read(json, set, "here", message);
     json_decref(json);
     return ok;
 }
@@ -27,7 +27,7 @@ START_TEST(test_defaults)
 {
     /* As docs/formats.md has them. */
     settings set;
-    ck_assert(settings_read(NULL, &set, "here", NULL));
+    ck_assert(app_settings_read(NULL, &set, "here", NULL));
     ck_assert_uint_eq(set.steps, 20000);
     ck_assert_uint_eq(set.starts, 8);
     ck_assert_uint_eq(set.proposals, 100);
@@ -124,9 +124,9 @@ START_TEST(test_samplers)
                                          "accept:0", "accept:1",    "accept:nan", "accept:0.5x",
                                          "accept",   "accept:-0.2", "accept:inf" };
     for (size_t i = 0; i < sizeof right / sizeof *right; i++)
-        ck_assert_msg(is_sampler(right[i]), "%s is refused", right[i]);
+        ck_assert_msg(app_is_sampler(right[i]), "%s is refused", right[i]);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        ck_assert_msg(!is_sampler(wrong[i]), "%s is taken", wrong[i]);
+        ck_assert_msg(!app_is_sampler(wrong[i]), "%s is taken", wrong[i]);
 }
 END_TEST
 
@@ -164,7 +164,7 @@ static json_t *load_text(const char *text, size_t length, hs_message *message)
     ck_assert_uint_eq(fwrite(text, 1, length, f), length);
     ck_assert_int_eq(fclose(f), 0);
     message->text[0] = 0;
-    json_t *e = hs_experiment_load(path, message);
+    json_t *e = app_experiment_load(path, message);
     ck_assert_msg(e || message->text[0], "a refusal without a word: %s", text);
     return e;
 }
@@ -183,8 +183,8 @@ static void check_runnable(json_t *e)
 {
     hs_message m = { "" };
     for (int quick = 0; quick < 2; quick++) {
-        const hs_status status = hs_experiment_run(
-            e, &(hs_run_options){ .out = "/dev/null/out", .quick = quick != 0, .threads = 1 }, &m);
+        const hs_status status = app_experiment_run(
+            e, &(app_run_options){ .out = "/dev/null/out", .quick = quick != 0, .threads = 1 }, &m);
         ck_assert_msg(status == HS_EIO || status == HS_EINVAL, "status %d: %s", (int)status,
                       m.text);
         ck_assert_str_ne(m.text, "");
@@ -281,7 +281,7 @@ static void leave_out(json_t *root, json_t *container, const char *key, size_t i
 static json_t *document(int which)
 {
     char file[4096];
-    ck_assert(hs_find_file("experiments", "cross.json", file));
+    ck_assert(app_find_file("experiments", "cross.json", file));
     json_t *root = which ? json_load_file(file, 0, NULL) : json_loads(everything, 0, NULL);
     ck_assert_ptr_nonnull(root);
     return root;
@@ -491,20 +491,20 @@ END_TEST
 START_TEST(test_names_of_experiments)
 {
     hs_message m;
-    ck_assert_ptr_null(hs_experiment_load("crss", &m));
+    ck_assert_ptr_null(app_experiment_load("crss", &m));
     ck_assert_msg(strstr(m.text, "did you mean \"cross\"?") != NULL, "%s", m.text);
-    ck_assert_ptr_null(hs_experiment_load("", &m));
-    ck_assert_ptr_null(hs_experiment_load("nowhere/cross.json", &m));
+    ck_assert_ptr_null(app_experiment_load("", &m));
+    ck_assert_ptr_null(app_experiment_load("nowhere/cross.json", &m));
     ck_assert_msg(strstr(m.text, "nowhere/cross.json") != NULL, "%s", m.text);
-    ck_assert_ptr_null(hs_experiment_load("experiments", &m));
-    ck_assert_ptr_null(hs_experiment_load("./", &m));
+    ck_assert_ptr_null(app_experiment_load("experiments", &m));
+    ck_assert_ptr_null(app_experiment_load("./", &m));
     char name[5000];
     memset(name, 'c', sizeof name - 1);
     name[sizeof name - 1] = 0;
-    ck_assert_ptr_null(hs_experiment_load(name, &m));
+    ck_assert_ptr_null(app_experiment_load(name, &m));
     name[0] = '/';
-    ck_assert_ptr_null(hs_experiment_load(name, NULL));
-    json_t *e = hs_experiment_load("cross", NULL);
+    ck_assert_ptr_null(app_experiment_load(name, NULL));
+    json_t *e = app_experiment_load("cross", NULL);
     ck_assert_ptr_nonnull(e);
     json_decref(e);
 }

@@ -4,7 +4,7 @@
 #include <hastings/experiments/points.h>
 #include <hastings/experiments/spec.h>
 
-#include "mcmc_common.h"
+#include "support/mcmc_common.h"
 
 static hs_session *s;
 
@@ -48,19 +48,19 @@ static const struct {
 START_TEST(test_targets_have_the_numbers)
 {
     enum { N = 20000 };
-    const hs_target *t = hs_spec_target(s, drawn[_i].text);
+    const hs_target *t = app_spec_target(s, drawn[_i].text);
     ck_session_ok(s);
     ck_assert_uint_eq(hs_target_dim(t), drawn[_i].dim);
     ck_assert_uint_eq(hs_target_original_dim(t), drawn[_i].original);
-    hs_points points;
-    ck_assert_int_eq(hs_points_exact(&points, s, t, N, 5), HS_OK);
+    app_points points;
+    ck_assert_int_eq(app_points_exact(&points, s, t, N, 5), HS_OK);
     double inside = 0;
     for (size_t i = 0; i < N; i++)
         inside += fabs(points.x[i * points.dim + drawn[_i].coordinate]) < drawn[_i].bound;
     const double p = drawn[_i].probability;
     ck_assert_msg(fabs(inside / N - p) < 4.5 * sqrt(p * (1 - p) / N), "%s: %g, not %g",
                   drawn[_i].text, inside / N, p);
-    hs_points_free(&points);
+    app_points_free(&points);
 }
 END_TEST
 
@@ -86,7 +86,7 @@ static double density_at(const hs_target *t, const double *x, double *score)
 START_TEST(test_banana_is_bent)
 {
     /* At x1 = curvature (x0^2 - sd^2) the second factor is at its top. */
-    const hs_target *t = hs_spec_target(s, "banana,sd=2,curvature=0.5");
+    const hs_target *t = app_spec_target(s, "banana,sd=2,curvature=0.5");
     double score[2];
     const double density = density_at(t, (double[]){ 4, 6 }, score);
     ck_assert_close(density, -mt_log_2pi - log(2) - 2, 1e-12, 0);
@@ -99,8 +99,8 @@ START_TEST(test_uniform_is_pulled)
 {
     const double outside[3] = { 2, -1, 0.5 };
     double true_score[3], pulled[3];
-    const double a = density_at(hs_spec_target(s, "uniform,dim=3"), outside, true_score);
-    const double b = density_at(hs_spec_target(s, "uniform,dim=3,pulled"), outside, pulled);
+    const double a = density_at(app_spec_target(s, "uniform,dim=3"), outside, true_score);
+    const double b = density_at(app_spec_target(s, "uniform,dim=3,pulled"), outside, pulled);
     ck_assert_close(a, b, 1e-14, 0);
     for (int i = 0; i < 3; i++) {
         ck_assert_close(true_score[i], -outside[i], 1e-12, 0);
@@ -111,8 +111,8 @@ END_TEST
 
 START_TEST(test_logistic_has_the_prior)
 {
-    const hs_target *wide = hs_spec_target(s, "logistic,data=ripley");
-    const hs_target *narrow = hs_spec_target(s, "logistic,data=data/ripley.csv,prior_sd=2");
+    const hs_target *wide = app_spec_target(s, "logistic,data=ripley");
+    const hs_target *narrow = app_spec_target(s, "logistic,data=data/ripley.csv,prior_sd=2");
     ck_session_ok(s);
     ck_assert_uint_eq(hs_target_dim(wide), 3); /* two features and the intercept */
     ck_assert(!hs_target_can_draw(wide));
@@ -136,15 +136,15 @@ START_TEST(test_logistic_has_the_label)
     close(fd);
     char spec[128];
     snprintf(spec, sizeof spec, "logistic,data=%s,label=sick,augment=2", path);
-    const hs_target *t = hs_spec_target(s, spec);
+    const hs_target *t = app_spec_target(s, spec);
     ck_session_ok(s);
     ck_assert_uint_eq(hs_target_dim(t), 5);
     ck_assert_uint_eq(hs_target_original_dim(t), 3);
     snprintf(spec, sizeof spec, "logistic,data=%s", path); /* the last column is not of 0 and 1 */
-    ck_assert_ptr_null(hs_spec_target(s, spec));
+    ck_assert_ptr_null(app_spec_target(s, spec));
     ck_session_failed(s, HS_EINVAL, path, "line 2, column 3 (b)", "expected 0 or 1");
     snprintf(spec, sizeof spec, "logistic,data=%s,label=ill", path);
-    ck_assert_ptr_null(hs_spec_target(s, spec));
+    ck_assert_ptr_null(app_spec_target(s, spec));
     ck_session_failed(s, HS_EINVAL, path, "no column is called \"ill\"");
     unlink(path);
 }
@@ -161,8 +161,8 @@ static const double four_points[] = {
 
 static hs_proposal *proposal(const char *target, const char *text, bool scaled)
 {
-    const hs_target *t = hs_spec_target(s, target);
-    hs_proposal *p = hs_spec_proposal(s, t, text, 0, scaled ? four_points : NULL, scaled ? 4 : 0);
+    const hs_target *t = app_spec_target(s, target);
+    hs_proposal *p = app_spec_proposal(s, t, text, 0, scaled ? four_points : NULL, scaled ? 4 : 0);
     ck_session_ok(s);
     ck_assert_uint_eq(hs_proposal_dim(p), hs_target_dim(t));
     return p;
@@ -186,7 +186,7 @@ static void moments_from(const hs_proposal *p, const double *x, double *mean, do
     ck_assert_int_eq(hs_plan_run(plan, &(hs_run){ .seed = 1 }), HS_OK);
     double *y = malloc(N * dim * sizeof *y);
     memcpy(y, hs_plan_get(plan, moves[0].y), N * dim * sizeof *y);
-    hs_points_moments(&(hs_points){ N, dim, y }, mean, sd);
+    app_points_moments(&(app_points){ N, dim, y }, mean, sd);
     free(y);
     hs_plan_free(plan);
     hs_tape_free(tape);
@@ -299,11 +299,11 @@ START_TEST(test_replicas_differ)
                                   "multi-scheme,couplings=2,width=4,depth=2,start=resampling",
                                   "position-mixture,width=4,depth=2",
                                   "resampling-flow,couplings=2,width=4,depth=2" };
-    const hs_target *t = hs_spec_target(s, "cross");
+    const hs_target *t = app_spec_target(s, "cross");
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         double values[3][2000];
         for (uint64_t k = 0; k < 3; k++) {
-            hs_proposal *p = hs_spec_proposal(s, t, texts[i], k / 2, NULL, 0);
+            hs_proposal *p = app_spec_proposal(s, t, texts[i], k / 2, NULL, 0);
             ck_session_ok(s);
             ck_assert_uint_le(hs_params_size(hs_proposal_params(p)), 2000);
             hs_params_get(hs_proposal_params(p), values[k]);
@@ -318,12 +318,12 @@ END_TEST
 START_TEST(test_starts_take_turns)
 {
     /* Random walks of step 0.1 go nowhere; independent draws do not care where they were. */
-    const hs_target *t = hs_spec_target(s, "gaussian");
+    const hs_target *t = app_spec_target(s, "gaussian");
     for (uint64_t replica = 0; replica < 4; replica++) {
         double mean[2], sd[2];
         const hs_proposal *p =
-            hs_spec_proposal(s, t, "multi-scheme,start=random-walk+resampling,step=0.1,noise=1e-9",
-                             replica, NULL, 0);
+            app_spec_proposal(s, t, "multi-scheme,start=random-walk+resampling,step=0.1,noise=1e-9",
+                              replica, NULL, 0);
         ck_session_ok(s);
         moments_from(p, (double[]){ 50, 50 }, mean, sd);
         ck_assert_close(mean[0], replica % 2 ? 0 : 50, 0, 0.2);
@@ -334,9 +334,9 @@ END_TEST
 
 START_TEST(test_auxiliary_coordinates_are_standard)
 {
-    const hs_target *t = hs_spec_target(s, "gaussian,augment=2");
+    const hs_target *t = app_spec_target(s, "gaussian,augment=2");
     const hs_proposal *p =
-        hs_spec_proposal(s, t, "multi-scheme,start=resampling,noise=1e-9", 0, four_points, 4);
+        app_spec_proposal(s, t, "multi-scheme,start=resampling,noise=1e-9", 0, four_points, 4);
     double mean[4], sd[4];
     ck_session_ok(s);
     moments_from(p, (double[4]){ 0 }, mean, sd);
@@ -413,7 +413,7 @@ static const struct {
 
 START_TEST(test_wrong_targets)
 {
-    ck_assert_ptr_null(hs_spec_target(s, wrong_targets[_i].text));
+    ck_assert_ptr_null(app_spec_target(s, wrong_targets[_i].text));
     const char *const *says = wrong_targets[_i].says;
     ck_session_failed(s, wrong_targets[_i].status, says[0], says[1] ? says[1] : "",
                       says[2] ? says[2] : "");
@@ -422,9 +422,9 @@ END_TEST
 
 START_TEST(test_wrong_proposals)
 {
-    const hs_target *t = hs_spec_target(s, "gaussian,dim=16");
+    const hs_target *t = app_spec_target(s, "gaussian,dim=16");
     double *points = mt_exact_points(s, t, 100, 1);
-    ck_assert_ptr_null(hs_spec_proposal(s, t, wrong_proposals[_i].text, 0, points, 100));
+    ck_assert_ptr_null(app_spec_proposal(s, t, wrong_proposals[_i].text, 0, points, 100));
     const char *const *says = wrong_proposals[_i].says;
     ck_session_failed(s, wrong_proposals[_i].status, says[0], says[1] ? says[1] : "",
                       says[2] ? says[2] : "");
@@ -434,35 +434,35 @@ END_TEST
 
 START_TEST(test_clusters_need_points)
 {
-    const hs_target *t = hs_spec_target(s, "cross");
-    ck_assert_ptr_null(hs_spec_proposal(s, t, "position-mixture,clustered", 0, NULL, 0));
+    const hs_target *t = app_spec_target(s, "cross");
+    ck_assert_ptr_null(app_spec_proposal(s, t, "position-mixture,clustered", 0, NULL, 0));
     ck_session_failed(s, HS_EINVAL, "clustered needs draws");
-    t = hs_spec_target(s, "gaussian,augment=2");
-    ck_assert_ptr_null(hs_spec_proposal(s, t, "position-mixture,clustered", 0, four_points, 4));
+    t = app_spec_target(s, "gaussian,augment=2");
+    ck_assert_ptr_null(app_spec_proposal(s, t, "position-mixture,clustered", 0, four_points, 4));
     ck_session_failed(s, HS_EINVAL, "without auxiliary coordinates");
-    ck_assert_ptr_null(hs_spec_proposal(s, NULL, "mala", 0, NULL, 0));
+    ck_assert_ptr_null(app_spec_proposal(s, NULL, "mala", 0, NULL, 0));
 }
 END_TEST
 
 /* Every option of every kind takes its own default, and no value of another type. */
-static void check_table(const char *what, const hs_spec_entry *(*list)(size_t),
+static void check_table(const char *what, const app_spec_entry *(*list)(size_t),
                         bool (*opens)(const char *text))
 {
-    static const char *const unfit[] = { [HS_SPEC_COUNT] = "1.5",
-                                         [HS_SPEC_SIZE] = "0",
-                                         [HS_SPEC_NUMBER] = "many",
-                                         [HS_SPEC_FLAG] = "7",
-                                         [HS_SPEC_TEXT] = "" };
-    static const char *const expected[] = { [HS_SPEC_COUNT] = "a whole number",
-                                            [HS_SPEC_SIZE] = "a whole number of at least 1",
-                                            [HS_SPEC_NUMBER] = "a number",
-                                            [HS_SPEC_FLAG] = "yes or no",
-                                            [HS_SPEC_TEXT] = "some text" };
+    static const char *const unfit[] = { [APP_SPEC_COUNT] = "1.5",
+                                         [APP_SPEC_SIZE] = "0",
+                                         [APP_SPEC_NUMBER] = "many",
+                                         [APP_SPEC_FLAG] = "7",
+                                         [APP_SPEC_TEXT] = "" };
+    static const char *const expected[] = { [APP_SPEC_COUNT] = "a whole number",
+                                            [APP_SPEC_SIZE] = "a whole number of at least 1",
+                                            [APP_SPEC_NUMBER] = "a number",
+                                            [APP_SPEC_FLAG] = "yes or no",
+                                            [APP_SPEC_TEXT] = "some text" };
     for (size_t i = 0; list(i); i++) {
-        const hs_spec_entry *e = list(i);
+        const app_spec_entry *e = list(i);
         ck_assert_msg(e->doc && *e->doc, "%s \"%s\" is not described", what, e->kind);
-        for (size_t k = 0; k < HS_SPEC_OPTIONS && e->options[k].name; k++) {
-            const hs_spec_option *o = &e->options[k];
+        for (size_t k = 0; k < APP_SPEC_OPTIONS && e->options[k].name; k++) {
+            const app_spec_option *o = &e->options[k];
             char text[128];
             for (size_t j = 0; j < k; j++)
                 ck_assert_str_ne(e->options[j].name, o->name);
@@ -482,25 +482,25 @@ static void check_table(const char *what, const hs_spec_entry *(*list)(size_t),
 
 static bool opens_target(const char *text)
 {
-    return hs_spec_target(s, text) != NULL;
+    return app_spec_target(s, text) != NULL;
 }
 
 static bool opens_proposal(const char *text)
 {
-    return hs_spec_proposal(s, hs_spec_target(s, "cross"), text, 0, four_points, 4) != NULL;
+    return app_spec_proposal(s, app_spec_target(s, "cross"), text, 0, four_points, 4) != NULL;
 }
 
 START_TEST(test_tables)
 {
-    check_table("target", hs_spec_targets, opens_target);
-    check_table("proposal", hs_spec_proposals, opens_proposal);
+    check_table("target", app_spec_targets, opens_target);
+    check_table("proposal", app_spec_proposals, opens_proposal);
 }
 END_TEST
 
 START_TEST(test_failed_sessions_stay_failed)
 {
     hs_session_fail(s, HS_EIO, "an earlier error");
-    ck_assert_ptr_null(hs_spec_target(s, "cross"));
+    ck_assert_ptr_null(app_spec_target(s, "cross"));
     ck_session_failed(s, HS_EIO, "an earlier error");
 }
 END_TEST
@@ -533,7 +533,7 @@ START_TEST(test_nearest)
         { "CROSS", NULL },
     };
     for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
-        const char *near = hs_nearest(tries[i].name, nth, words);
+        const char *near = app_nearest(tries[i].name, nth, words);
         if (!tries[i].near && near && strlen(tries[i].name) == 4)
             continue; /* two letters exchanged: near enough or not */
         ck_assert_msg(near == tries[i].near ||
@@ -544,19 +544,19 @@ START_TEST(test_nearest)
     char name[3000];
     memset(name, 'x', sizeof name - 1);
     name[sizeof name - 1] = 0;
-    ck_assert_ptr_null(hs_nearest(name, nth, words));
+    ck_assert_ptr_null(app_nearest(name, nth, words));
     const char *none[] = { NULL };
-    ck_assert_ptr_null(hs_nearest("cross", nth, none));
+    ck_assert_ptr_null(app_nearest("cross", nth, none));
 }
 END_TEST
 
 START_TEST(test_find_file)
 {
     char path[4096], home[] = "/tmp/hastings_home_XXXXXX", folder[64], file[128];
-    ck_assert(hs_find_file("data", "ripley.csv", path));
+    ck_assert(app_find_file("data", "ripley.csv", path));
     ck_assert_int_eq(access(path, R_OK), 0);
-    ck_assert(!hs_find_file("data", "nowhere.csv", path));
-    ck_assert(!hs_find_file("nowhere", "", path));
+    ck_assert(!app_find_file("data", "nowhere.csv", path));
+    ck_assert(!app_find_file("nowhere", "", path));
 
     /* One's own home goes first, and what it has not is found elsewhere. */
     ck_assert_ptr_nonnull(mkdtemp(home));
@@ -568,21 +568,21 @@ START_TEST(test_find_file)
     fputs("a,y\n1,0\n2,1\n", f);
     fclose(f);
     setenv("HASTINGS_HOME", home, 1);
-    ck_assert(hs_find_file("data", "ripley.csv", path));
+    ck_assert(app_find_file("data", "ripley.csv", path));
     ck_assert_str_eq(path, file);
-    const hs_target *own = hs_spec_target(s, "logistic,data=ripley");
+    const hs_target *own = app_spec_target(s, "logistic,data=ripley");
     ck_session_ok(s);
     ck_assert_uint_eq(hs_target_dim(own), 2);
-    ck_assert(hs_find_file("data", "german.csv", path));
+    ck_assert(app_find_file("data", "german.csv", path));
     ck_assert(strncmp(path, home, strlen(home)) != 0);
     setenv("HASTINGS_HOME", "", 1);
-    ck_assert(hs_find_file("data", "ripley.csv", path));
+    ck_assert(app_find_file("data", "ripley.csv", path));
     ck_assert_str_ne(path, file);
     char longer[5000];
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = 0;
     setenv("HASTINGS_HOME", longer, 1);
-    ck_assert(hs_find_file("data", "ripley.csv", path));
+    ck_assert(app_find_file("data", "ripley.csv", path));
     unsetenv("HASTINGS_HOME");
     unlink(file);
     rmdir(folder);

@@ -1,6 +1,6 @@
 /* Runs that are stopped, wherever they are, and resumed have the numbers of those that were not.
- * tests/check_run.sh does it to processes. */
-#include "run_common.h"
+ * tests/checks/run.sh does it to processes. */
+#include "support/run_common.h"
 
 /* A result without what is of the clock. */
 static json_t *timeless(json_t *r)
@@ -26,12 +26,12 @@ typedef struct {
     bool stopped, ended;
 } stopper;
 
-static bool stop_there(const hs_event *e, void *context)
+static bool stop_there(const app_event *e, void *context)
 {
     stopper *s = context;
     ck_assert(!s->ended);
-    s->ended = e->kind == HS_RUN_ENDS;
-    if (e->kind == HS_JOB_PROGRESS && !strcmp(e->progress->what, s->what) &&
+    s->ended = e->kind == APP_RUN_ENDS;
+    if (e->kind == APP_JOB_PROGRESS && !strcmp(e->progress->what, s->what) &&
         e->progress->step >= s->step)
         s->stopped = true;
     return !s->stopped;
@@ -51,24 +51,24 @@ static const struct {
 
 START_TEST(test_stopped_anywhere)
 {
-    json_t *whole = timeless(run("stopped", (hs_run_options){ .cases = places[_i].kase }));
-    ck_assert_str_eq(text_of(whole, "state"), "complete");
+    json_t *whole = timeless(run("stopped", (app_run_options){ .cases = places[_i].kase }));
+    ck_assert_str_eq(app_text_of(whole, "state"), "complete");
     remove_all(out);
     stopper s = { .what = places[_i].what, .step = places[_i].step };
     json_t *r =
         run("stopped",
-            (hs_run_options){ .cases = places[_i].kase, .watch = stop_there, .context = &s });
+            (app_run_options){ .cases = places[_i].kase, .watch = stop_there, .context = &s });
     ck_assert(s.stopped && s.ended);
-    ck_assert_str_eq(text_of(r, "state"), "partial");
+    ck_assert_str_eq(app_text_of(r, "state"), "partial");
     const json_t *jobs = json_object_get(r, "jobs");
     for (size_t i = 0, partial = 0; i < json_array_size(jobs); i++) {
-        const char *state = text_of(json_array_get(jobs, i), "state");
+        const char *state = app_text_of(json_array_get(jobs, i), "state");
         ck_assert_str_ne(state, "failed");
         partial += !strcmp(state, "partial");
         ck_assert_uint_le(partial, 1);
     }
     json_decref(r);
-    r = timeless(run(NULL, (hs_run_options){ .resume = true, .threads = 2 }));
+    r = timeless(run(NULL, (app_run_options){ .resume = true, .threads = 2 }));
     ck_assert_msg(json_equal(whole, r), "other numbers after being stopped at step %llu of %s",
                   (unsigned long long)places[_i].step, places[_i].what);
     json_decref(r);
@@ -79,20 +79,20 @@ END_TEST
 /* Stopped and resumed again and again, the run ends, and with the same numbers. */
 START_TEST(test_stopped_often)
 {
-    json_t *whole = timeless(run("stopped", (hs_run_options){ 0 })), *r;
+    json_t *whole = timeless(run("stopped", (app_run_options){ 0 })), *r;
     remove_all(out);
     stopper s = { .what = "train", .step = 90 };
-    r = run("stopped", (hs_run_options){ .watch = stop_there, .context = &s });
+    r = run("stopped", (app_run_options){ .watch = stop_there, .context = &s });
     int times = 1;
-    for (; strcmp(text_of(r, "state"), "complete") != 0 && times < 60; times++) {
+    for (; strcmp(app_text_of(r, "state"), "complete") != 0 && times < 60; times++) {
         json_decref(r);
         s = (stopper){ .what = times % 3 ? "train" : "sample", .step = times % 3 == 1 ? 250 : 30 };
         r = run(NULL,
-                (hs_run_options){
+                (app_run_options){
                     .resume = true, .watch = stop_there, .context = &s, .threads = 1 + times % 2 });
     }
     ck_assert_int_gt(times, 4);
-    ck_assert_str_eq(text_of(r, "state"), "complete");
+    ck_assert_str_eq(app_text_of(r, "state"), "complete");
     ck_assert(json_equal(whole, timeless(r)));
     json_decref(r);
     json_decref(whole);

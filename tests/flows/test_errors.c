@@ -9,8 +9,8 @@
 #include <hastings/flows/flow.h>
 #include <hastings/tensor/memory.h>
 
-#include "hs_check.h"
-#include "scarce_memory.h"
+#include "support/hs_check.h"
+#include "support/scarce_memory.h"
 
 /* ---- Stores ------------------------------------------------------------------------------- */
 
@@ -30,7 +30,7 @@ static void assert_store(hs_params *ps, hs_flow *flow, hs_status status, const c
     ck_assert(!hs_var_ok(hs_flow_forward(flow, z, &log_det)) && !hs_var_ok(log_det));
     ck_assert_int_eq(hs_tape_status(tape), status);
     assert_says(hs_tape_error(tape), part);
-    assert_says(hs_tape_error(tape), "test_flows_errors.c:");
+    assert_says(hs_tape_error(tape), "flows/test_errors.c:");
     hs_tape_free(tape);
     hs_flow_free(flow);
     hs_params_free(ps);
@@ -132,7 +132,7 @@ static void assert_tape(hs_tape *tape, hs_status status, const char *part)
 {
     ck_assert_int_eq(hs_tape_status(tape), status);
     assert_says(hs_tape_error(tape), part);
-    assert_says(hs_tape_error(tape), "test_flows_errors.c:");
+    assert_says(hs_tape_error(tape), "flows/test_errors.c:");
     hs_tape_free(tape);
 }
 

@@ -10,7 +10,7 @@
 #include <hastings/flows/flow.h>
 #include <hastings/nn/optimizer.h>
 
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 enum { MOST = 8 };
 

@@ -11,7 +11,7 @@
 #include <hastings/flows/flow.h>
 #include <hastings/tensor/random.h>
 
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 enum { ROWS = 5, MOST = 9 };
 static const size_t dims[] = { 1, 2, 3, 5, 9 };

@@ -3,7 +3,7 @@
 
     pip install 'arviz<1' && python3 ess.py > ess.csv
 
-With a number as argument it writes other cases of the same kinds; test_mcmc_ess.c compares these
+With a number as argument it writes other cases of the same kinds; mcmc/test_ess.c compares these
 too where ArviZ is installed.
 
 One line a case: name, chains, draws, then the figures named in the header, then chains * draws

@@ -9,8 +9,8 @@
 #include <hastings/mcmc/chains.h>
 #include <hastings/tensor/memory.h>
 
-#include "full_disk.h"
-#include "hs_check.h"
+#include "support/full_disk.h"
+#include "support/hs_check.h"
 
 static char directory[] = "/tmp/hastings_chains_XXXXXX";
 static char path[64];

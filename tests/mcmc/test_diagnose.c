@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <hastings/mcmc/diagnose.h>
+#include <hastings/mcmc/diagnostics/diagnose.h>
 #include <hastings/tensor/memory.h>
 
-#include "hs_check.h"
-#include "scarce_memory.h"
+#include "support/hs_check.h"
+#include "support/scarce_memory.h"
 
 /* ---- Chains to judge ------------------------------------------------------------------------- */
 

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <hastings/mcmc/ess.h>
+#include <hastings/mcmc/diagnostics/ess.h>
 
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 static uint64_t random_state;
 
@@ -108,19 +108,10 @@ static int compare_file(FILE *file)
     return compared;
 }
 
-/* A file beside this one. */
-static const char *beside(const char *name)
-{
-    static char path[1024];
-    const char *slash = strrchr(__FILE__, '/');
-    snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash - __FILE__ + 1) : 0, __FILE__, name);
-    return path;
-}
-
 START_TEST(as_arviz_says)
 {
-    FILE *file = fopen(beside("golden/ess.csv"), "r");
-    ck_assert_msg(file != NULL, "cannot read %s", beside("golden/ess.csv"));
+    FILE *file = fopen("tests/golden/ess.csv", "r");
+    ck_assert_msg(file != NULL, "cannot read %s", "tests/golden/ess.csv");
     ck_assert_int_ge(compare_file(file), 1300);
     fclose(file);
 }
@@ -138,7 +129,7 @@ START_TEST(as_arviz_says_here)
         return;
     }
     snprintf(command, sizeof command, "%s %s 7 2>/dev/null", python ? python : "python3",
-             beside("golden/ess.py"));
+             "tests/golden/ess.py");
     FILE *pipe = popen(command, "r");
     ck_assert_ptr_nonnull(pipe);
     ck_assert_int_ge(compare_file(pipe), 1300);

@@ -5,10 +5,10 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include <hastings/mcmc/dataset.h>
+#include <hastings/mcmc/io/dataset.h>
 
-#include "hs_check.h"
-#include "scarce_memory.h"
+#include "support/hs_check.h"
+#include "support/scarce_memory.h"
 
 static char directory[] = "/tmp/hastings_images_XXXXXX";
 static char path[64], other[64];

@@ -1,6 +1,6 @@
 /* Kernels: one transition from exact draws leaves their distribution as it was, and a wrong log g is
  * found out by the same check. */
-#include "mcmc_catalogue.h"
+#include "support/mcmc_catalogue.h"
 
 enum { CHAINS = 40000, BINS = 8, MAX_DIM = 3 };
 

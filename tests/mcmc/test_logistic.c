@@ -1,11 +1,11 @@
 /* Bayesian logistic regression: against plain C, on made data and on data sets of the field. */
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 #include <string.h>
 
 #include <hastings.h>
-#include <hastings/mcmc/dataset.h>
-#include <hastings/mcmc/targets.h>
+#include <hastings/mcmc/io/dataset.h>
+#include <hastings/mcmc/targets/targets.h>
 
 enum { ROWS = 200, COLUMNS = 4 };
 

@@ -10,13 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <hastings/mcmc/chains_file.h>
-#include <hastings/mcmc/netcdf.h>
-#include <hastings/mcmc/netcdf_internal.h>
+#include <hastings/mcmc/io/chains_file.h>
+#include <hastings/mcmc/io/netcdf.h>
+#include "mcmc/io/netcdf_internal.h"
 
-#include "full_disk.h"
-#include "hs_check.h"
-#include "scarce_memory.h"
+#include "support/full_disk.h"
+#include "support/hs_check.h"
+#include "support/scarce_memory.h"
 
 static char directory[] = "/tmp/hastings_netcdf_XXXXXX";
 static char path[64];
@@ -608,11 +608,11 @@ START_TEST(one_thread_at_a_time)
     hs_chains_free(c);
     pthread_t other;
     atomic_int done = 0;
-    netcdf_lock();
+    hs__netcdf_lock();
     ck_assert_int_eq(pthread_create(&other, NULL, load_once, &done), 0);
     nanosleep(&(struct timespec){ 0, 200000000 }, NULL);
     ck_assert_int_eq(atomic_load(&done), 0); /* it waits */
-    netcdf_unlock();
+    hs__netcdf_unlock();
     ck_assert_int_eq(pthread_join(other, NULL), 0);
     ck_assert_int_eq(atomic_load(&done), 1);
 }

@@ -1,6 +1,6 @@
 /* Logistic regression: HMC, a long random walk and the Laplace approximation agree where they should, and
  * the spread of the posterior is the known one. And restarts, on a target where they matter. */
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 #include <hastings.h>
 

@@ -1,7 +1,7 @@
 /* Proposals: densities integrate to 1, belong to the draws, and their reverse is their reverse. */
 #include <hastings/autograd/check.h>
 
-#include "mcmc_catalogue.h"
+#include "support/mcmc_catalogue.h"
 
 enum { MAX_DIM = 3, DRAWS = 20000, LINE = 3000, SIDE = 300, CELLS = 20 };
 

@@ -1,7 +1,7 @@
 /* Proposals: gradients of losses through them, and what they say about bad input. */
 #include <hastings/autograd/check.h>
 
-#include "mcmc_catalogue.h"
+#include "support/mcmc_catalogue.h"
 
 /* A smooth loss through all of a transition, over all ways of moving. */
 static hs_var loss_of(const hs_target *t, const hs_proposal *p, hs_var x, hs_var n)
@@ -281,7 +281,7 @@ START_TEST(wrong_shapes_of_a_users_proposal_are_named)
     hs_proposal_log_density(vector, x, x);
     ck_assert_int_eq(hs_tape_status(tape), HS_ESHAPE);
     ck_assert_ptr_nonnull(strstr(hs_tape_error(tape), "vector"));
-    ck_assert_ptr_nonnull(strstr(hs_tape_error(tape), "test_mcmc_proposals_errors.c"));
+    ck_assert_ptr_nonnull(strstr(hs_tape_error(tape), "mcmc/test_proposals_errors.c"));
     hs_tape_free(tape);
     hs_session_free(s);
 }

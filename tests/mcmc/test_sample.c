@@ -1,12 +1,12 @@
 /* Sampling: counts, supports, starts, thinning, streams, the same draws whatever runs beside them. */
-#include <hastings/mcmc/diagnose.h>
+#include <hastings/mcmc/diagnostics/diagnose.h>
 
-#include "mcmc_catalogue.h"
+#include "support/mcmc_catalogue.h"
 
 /* ---- Acceptance, by hand ----------------------------------------------------------------------- */
 
 /* Streams as they are addressed: those of the sampler. */
-#include <hastings/mcmc/sampler_internal.h>
+#include "mcmc/sampler_internal.h"
 
 START_TEST(a_chain_by_hand)
 {

@@ -1,6 +1,6 @@
 /* The multi-scheme proposal, set by hand to the special cases of the paper's appendix, is the random
  * walk, MALA on a normal target, the independent sampler and MALA in the latent space. */
-#include "mcmc_catalogue.h"
+#include "support/mcmc_catalogue.h"
 
 enum { ROWS = 200, MAX_DIM = 5 };
 

@@ -8,13 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <hastings/mcmc/chains_file.h>
-#include <hastings/mcmc/netcdf.h>
-#include <hastings/mcmc/stan_csv.h>
+#include <hastings/mcmc/io/chains_file.h>
+#include <hastings/mcmc/io/netcdf.h>
+#include <hastings/mcmc/io/stan_csv.h>
 
-#include "full_disk.h"
-#include "hs_check.h"
-#include "scarce_memory.h"
+#include "support/full_disk.h"
+#include "support/hs_check.h"
+#include "support/scarce_memory.h"
 
 static char directory[] = "/tmp/hastings_stan_XXXXXX";
 static char stem[64], first[96], second[96];

@@ -1,12 +1,12 @@
 /* What targets say of bad input, and of too little memory. */
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 #include <string.h>
 
 #include <hastings.h>
-#include <hastings/mcmc/targets.h>
+#include <hastings/mcmc/targets/targets.h>
 
-#include "target_cases.h"
+#include "support/target_cases.h"
 
 static const double not_a_number = (double)NAN, infinity = (double)INFINITY;
 

@@ -1,13 +1,13 @@
 /* The library's targets: log densities against plain C, normalisation, gradients, and exact
  * draws. */
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 #include <string.h>
 
 #include <hastings.h>
-#include <hastings/mcmc/targets.h>
+#include <hastings/mcmc/targets/targets.h>
 
-#include "target_cases.h"
+#include "support/target_cases.h"
 
 /* ---- Running --------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* Training: same bits for any number of threads and after any interruption, start points, callbacks,
  * adapted numbers. */
-#include "mcmc_catalogue.h"
+#include "support/mcmc_catalogue.h"
 
 enum { STARTS = 8, PROPOSALS = 20, STEPS = 60, POINTS = 50 };
 

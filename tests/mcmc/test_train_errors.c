@@ -1,7 +1,7 @@
 /* Training: numbers that are not finite, roll-back, bad options. */
-#include <hastings/mcmc/sampler_internal.h>
+#include "mcmc/sampler_internal.h"
 
-#include "mcmc_catalogue.h"
+#include "support/mcmc_catalogue.h"
 
 enum { STARTS = 2, PROPOSALS = 5, STEPS = 400 };
 
@@ -113,7 +113,7 @@ START_TEST(a_number_that_is_not_finite_stops_the_training_and_is_named)
             snprintf(row, sizeof row, "row %zu", guilty);
             snprintf(start, sizeof start, "start %zu", guilty / PROPOSALS);
             ck_session_failed(b.session, HS_ENONFINITE, "log", "nan", row, start, "coordinate 0",
-                              "test_mcmc_train_errors.c");
+                              "mcmc/test_train_errors.c");
             stopped++;
         }
         hs_session_free(b.session);

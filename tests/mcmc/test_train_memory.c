@@ -1,7 +1,7 @@
 /* Without memory: a session, targets, proposals, a training and chains always give a status, never a
  * crash, and leave nothing behind, whichever allocation fails. */
-#include "mcmc_catalogue.h"
-#include "scarce_memory.h"
+#include "support/mcmc_catalogue.h"
+#include "support/scarce_memory.h"
 
 static char path[64], stream[80];
 

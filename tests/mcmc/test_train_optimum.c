@@ -1,6 +1,6 @@
 /* Training with the paper's settings reaches the optima of random walk and MALA on N(0, I), d = 100;
  * losses at known steps are what they should be. Figures: the project's table of exact optima. */
-#include "mcmc_common.h"
+#include "support/mcmc_common.h"
 
 enum { DIM = 100 };
 

@@ -1,7 +1,7 @@
 /* Tuning, and HMC as the sampler of reference chains. */
-#include <hastings/mcmc/ess.h>
+#include <hastings/mcmc/diagnostics/ess.h>
 
-#include "mcmc_catalogue.h"
+#include "support/mcmc_catalogue.h"
 
 /* Mean acceptance probability of fresh chains of a proposal as it is. */
 static double acceptance_of(hs_session *s, const hs_target *t, const hs_proposal *p)

@@ -6,7 +6,7 @@
 #include <hastings/tensor/memory.h>
 #include <hastings/autograd/ops.h>
 
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 /* Weights large enough to be worth it in the middle, and too small at both ends; used twice, so that their gradients
  * are sums of two outer products. */

@@ -9,8 +9,8 @@
 
 #include <hastings/nn/file.h>
 
-#include "full_disk.h"
-#include "hs_check.h"
+#include "support/full_disk.h"
+#include "support/hs_check.h"
 
 static char directory[] = "/tmp/hastings_file_XXXXXX";
 static char path[64];

@@ -7,7 +7,7 @@
 #include <hastings/autograd/plan.h>
 #include <hastings/nn/mlp.h>
 
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 enum { ROWS = 7, IN = 3, WIDTH = 5, OUT = 2, MOST = 5 };
 
@@ -205,7 +205,7 @@ static void assert_tape(hs_tape *tape, hs_status status, const char *part)
     ck_assert_int_eq(hs_tape_status(tape), status);
     ck_assert_msg(strstr(hs_tape_error(tape), part), "\"%s\" does not say \"%s\"",
                   hs_tape_error(tape), part);
-    ck_assert_ptr_nonnull(strstr(hs_tape_error(tape), "test_nn_mlp.c:")); /* the caller's place */
+    ck_assert_ptr_nonnull(strstr(hs_tape_error(tape), "nn/test_mlp.c:")); /* the caller's place */
     hs_tape_free(tape);
 }
 

@@ -6,7 +6,7 @@
 #include <hastings/nn/optimizer.h>
 #include <hastings/tensor/memory.h>
 
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 /* Two parameters, so that there is padding; large enough for work on several threads. */
 enum { SMALL = 5, LARGE = 100000, ALL = SMALL + LARGE, STEPS = 20 };

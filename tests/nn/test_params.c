@@ -7,7 +7,7 @@
 #include <hastings/nn/params.h>
 #include <hastings/tensor/memory.h>
 
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 enum { ROWS = 200, COLUMNS = 150, MANY = ROWS * COLUMNS };
 
@@ -250,7 +250,7 @@ static void assert_tape(hs_tape *tape, hs_status status, const char *part)
     ck_assert_int_eq(hs_tape_status(tape), status);
     ck_assert_msg(strstr(hs_tape_error(tape), part), "\"%s\" does not say \"%s\"",
                   hs_tape_error(tape), part);
-    ck_assert_ptr_nonnull(strstr(hs_tape_error(tape), "test_nn_params.c:")); /* where */
+    ck_assert_ptr_nonnull(strstr(hs_tape_error(tape), "nn/test_params.c:")); /* where */
     hs_tape_free(tape);
 }
 

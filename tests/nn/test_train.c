@@ -12,8 +12,8 @@
 #include <hastings/nn/optimizer.h>
 #include <hastings/tensor/memory.h>
 
-#include "hs_check.h"
-#include "scarce_memory.h"
+#include "support/hs_check.h"
+#include "support/scarce_memory.h"
 
 /* Mean squared error of a network that learns x -> (x0 x1, sin 2 x0) from drawn points. */
 static hs_var regression_loss(hs_tape *tape, const hs_mlp *net)

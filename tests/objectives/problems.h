@@ -1,8 +1,8 @@
 /* Targets and proposals that the tests of objectives use: small, and written out. */
-#ifndef HASTINGS_TESTS_TEST_OBJECTIVES_PROBLEMS_H
-#define HASTINGS_TESTS_TEST_OBJECTIVES_PROBLEMS_H
+#ifndef HASTINGS_TESTS_OBJECTIVES_PROBLEMS_H
+#define HASTINGS_TESTS_OBJECTIVES_PROBLEMS_H
 
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 #include <hastings/mcmc/transition.h>
 #include <hastings/nn/params.h>

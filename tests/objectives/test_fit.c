@@ -1,5 +1,5 @@
 /* Fits of Ab Initio's coefficient. */
-#include "test_objectives_problems.h"
+#include "problems.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Losses against the formulas written out, their gradients, and objectives as text. */
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* The exact optima of random walk and MALA, found by root search on common random numbers. Expected
  * values were computed independently, with an error of 0.001 in the acceptance. */
-#include "test_objectives_problems.h"
+#include "problems.h"
 
 #include <string.h>
 
-#include <hastings/mcmc/proposals.h>
-#include <hastings/mcmc/targets.h>
+#include <hastings/mcmc/proposals/proposals.h>
+#include <hastings/mcmc/targets/targets.h>
 #include <hastings/mcmc/train.h>
 #include <hastings/objectives/objectives.h>
 #include <hastings/objectives/reference.h>

@@ -1,5 +1,5 @@
 /* What is proved about the objectives, seen in numbers. */
-#include "test_objectives_problems.h"
+#include "problems.h"
 
 #include <hastings/autograd/plan.h>
 #include <hastings/flows/coupling.h>

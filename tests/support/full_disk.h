@@ -8,8 +8,8 @@
  * No ck_assert in between: Check writes its place into a file too, with the path of the source, and would find
  * that file cut short where paths are long.
  */
-#ifndef HASTINGS_TESTS_FULL_DISK_H
-#define HASTINGS_TESTS_FULL_DISK_H
+#ifndef HASTINGS_TESTS_SUPPORT_FULL_DISK_H
+#define HASTINGS_TESTS_SUPPORT_FULL_DISK_H
 
 #include <signal.h>
 #include <stdio.h>

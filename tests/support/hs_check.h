@@ -4,8 +4,8 @@
  * Check does not fork for each test: sanitizers and debuggers see one process. Isolation is the process that
  * CTest starts for each program.
  */
-#ifndef HASTINGS_TESTS_HS_CHECK_H
-#define HASTINGS_TESTS_HS_CHECK_H
+#ifndef HASTINGS_TESTS_SUPPORT_HS_CHECK_H
+#define HASTINGS_TESTS_SUPPORT_HS_CHECK_H
 
 #include <check.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* For tests of threads on machines with few cores: the pool starts no more threads than OpenMP says there are cores, and
  * this, in the program itself, goes before OpenMP's own. */
-#ifndef HASTINGS_TESTS_MANY_CORES_H
-#define HASTINGS_TESTS_MANY_CORES_H
+#ifndef HASTINGS_TESTS_SUPPORT_MANY_CORES_H
+#define HASTINGS_TESTS_SUPPORT_MANY_CORES_H
 
 #ifdef _OPENMP
 #include <omp.h>

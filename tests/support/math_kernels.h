@@ -1,7 +1,7 @@
 /** The functions of vector_math.h as maps of arrays, exported by math_kernels.c for each variant.
  */
-#ifndef HASTINGS_TESTS_MATH_KERNELS_H
-#define HASTINGS_TESTS_MATH_KERNELS_H
+#ifndef HASTINGS_TESTS_SUPPORT_MATH_KERNELS_H
+#define HASTINGS_TESTS_SUPPORT_MATH_KERNELS_H
 
 #include <stddef.h>
 

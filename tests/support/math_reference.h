@@ -1,11 +1,11 @@
 /**
  * What the vector functions are measured against: long double references and errors in ulp.
  *
- * Used by tests/test_tensor_math.c and bench/vector_math.c. On x86-64 long double has 64 bits of
+ * Used by tests/tensor/test_math.c and bench/vector_math.c. On x86-64 long double has 64 bits of
  * mantissa, so a reference is right to about 1/1000 of an ulp of double.
  */
-#ifndef HASTINGS_TESTS_MATH_REFERENCE_H
-#define HASTINGS_TESTS_MATH_REFERENCE_H
+#ifndef HASTINGS_TESTS_SUPPORT_MATH_REFERENCE_H
+#define HASTINGS_TESTS_SUPPORT_MATH_REFERENCE_H
 
 #include <float.h>
 #include <math.h>

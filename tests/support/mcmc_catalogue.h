@@ -1,6 +1,6 @@
 /* Every proposal of the library, and one of a user's own, with parameters that are nowhere special. */
-#ifndef HASTINGS_TESTS_MCMC_CATALOGUE_H
-#define HASTINGS_TESTS_MCMC_CATALOGUE_H
+#ifndef HASTINGS_TESTS_SUPPORT_MCMC_CATALOGUE_H
+#define HASTINGS_TESTS_SUPPORT_MCMC_CATALOGUE_H
 
 #include <hastings/flows/coupling.h>
 #include <hastings/flows/elementary.h>

@@ -1,6 +1,6 @@
 /* Targets, objectives and a proposal of the tests' own, independent of the library's. */
-#ifndef HASTINGS_TESTS_MCMC_COMMON_H
-#define HASTINGS_TESTS_MCMC_COMMON_H
+#ifndef HASTINGS_TESTS_SUPPORT_MCMC_COMMON_H
+#define HASTINGS_TESTS_SUPPORT_MCMC_COMMON_H
 
 #include <stdint.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include <hastings/autograd/plan.h>
-#include <hastings/mcmc/proposals.h>
+#include <hastings/mcmc/proposals/proposals.h>
 #include <hastings/mcmc/sample.h>
 #include <hastings/mcmc/train.h>
 #include <hastings/mcmc/tune.h>

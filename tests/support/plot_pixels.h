@@ -1,11 +1,11 @@
 /* For tests of figures: drawings as pixels, and SVG as text.
  *
- *     picture p = drawn(hs_figure_lines(&figure, &to_png, &message));
+ *     picture p = drawn(app_figure_lines(&figure, &to_png, &message));
  *     const spot blue = find(&p, 0x0072B2, all);    // where that colour is
  *     free_picture(&p);
  */
-#ifndef HASTINGS_TESTS_PLOT_PIXELS_H
-#define HASTINGS_TESTS_PLOT_PIXELS_H
+#ifndef HASTINGS_TESTS_SUPPORT_PLOT_PIXELS_H
+#define HASTINGS_TESTS_SUPPORT_PLOT_PIXELS_H
 
 #include <cairo.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <hastings/cli/plot.h>
+#include <hastings/cli/plot/plot.h>
 #include <hastings/tensor/memory.h>
 
 #include "hs_check.h"
@@ -96,8 +96,9 @@ static inline spot find(const picture *p, uint32_t colour, part in)
 }
 
 /* What a figure is drawn to, and then read from. */
-static const hs_figure_out to_png = { .png_path = png_path, .png_scale = 1 };
-static const hs_figure_out to_large_png = { .png_path = png_path, .png_scale = 4 }; /* thin lines */
+static const app_figure_out to_png = { .png_path = png_path, .png_scale = 1 };
+static const app_figure_out to_large_png = { .png_path = png_path,
+                                             .png_scale = 4 }; /* thin lines */
 static hs_message message;
 
 static inline picture drawn(hs_status status)
@@ -106,10 +107,10 @@ static inline picture drawn(hs_status status)
     return read_picture(png_path);
 }
 
-static inline char *svg_of_lines(const hs_lines_figure *figure)
+static inline char *svg_of_lines(const app_lines_figure *figure)
 {
     char *svg;
-    ck_assert_int_eq(hs_figure_lines(figure, &(hs_figure_out){ .svg = &svg }, NULL), HS_OK);
+    ck_assert_int_eq(app_figure_lines(figure, &(app_figure_out){ .svg = &svg }, NULL), HS_OK);
     return svg;
 }
 

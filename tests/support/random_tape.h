@@ -1,6 +1,6 @@
 /* Random tapes for tests: small graphs of most ops, whose values stay small. */
-#ifndef HASTINGS_TESTS_RANDOM_TAPE_H
-#define HASTINGS_TESTS_RANDOM_TAPE_H
+#ifndef HASTINGS_TESTS_SUPPORT_RANDOM_TAPE_H
+#define HASTINGS_TESTS_SUPPORT_RANDOM_TAPE_H
 
 #include <hastings.h>
 

@@ -1,13 +1,13 @@
 /* Runs of experiments in a folder of their own, and what came of them.
  *
- *     json_t *r = run("cells", (hs_run_options){ 0 });          // tests/fixtures/cells.json
+ *     json_t *r = run("cells", (app_run_options){ 0 });          // tests/fixtures/cells.json
  *     ck_assert_double_gt(figure_of(r, "plain-a-1", "msjd"), 0);
  *     json_decref(r);
  *
  * begin() and end(), which make and remove the folder, are for checked fixtures.
  */
-#ifndef HASTINGS_TESTS_RUN_COMMON_H
-#define HASTINGS_TESTS_RUN_COMMON_H
+#ifndef HASTINGS_TESTS_SUPPORT_RUN_COMMON_H
+#define HASTINGS_TESTS_SUPPORT_RUN_COMMON_H
 
 #include <dirent.h>
 #include <stdio.h>
@@ -67,7 +67,7 @@ static inline json_t *experiment(const char *name)
     char path[128];
     hs_message m;
     snprintf(path, sizeof path, "tests/fixtures/%s.json", name);
-    json_t *e = hs_experiment_load(path, &m);
+    json_t *e = app_experiment_load(path, &m);
     ck_assert_msg(e != NULL, "%s", m.text);
     return e;
 }
@@ -77,37 +77,37 @@ static inline json_t *result(void)
     char path[128];
     hs_message m;
     snprintf(path, sizeof path, "%s/result.json", out);
-    json_t *json = hs_json_read(path, &m);
+    json_t *json = app_json_read(path, &m);
     ck_assert_msg(json != NULL, "%s", m.text);
     return json;
 }
 
 /* Runs it to `out`, and returns what came of it. */
-static inline json_t *run(const char *name, hs_run_options o)
+static inline json_t *run(const char *name, app_run_options o)
 {
     json_t *e = o.resume ? NULL : experiment(name);
     hs_message m;
     o.out = out;
     o.threads = o.threads ? o.threads : 1;
-    const hs_status status = hs_experiment_run(e, &o, &m);
+    const hs_status status = app_experiment_run(e, &o, &m);
     ck_assert_msg(status == HS_OK, "%s", m.text);
     json_decref(e);
     return result();
 }
 
 /* The status and message of a run that must not be. */
-static inline hs_status refusal(const char *name, hs_run_options o, hs_message *m)
+static inline hs_status refusal(const char *name, app_run_options o, hs_message *m)
 {
     json_t *e = experiment(name);
     o.out = o.out ? o.out : out;
-    const hs_status status = hs_experiment_run(e, &o, m);
+    const hs_status status = app_experiment_run(e, &o, m);
     json_decref(e);
     ck_assert_int_ne(status, HS_OK);
     ck_assert_int_ne(access(out, F_OK), 0); /* and no folder */
     return status;
 }
 
-static inline const char *text_of(const json_t *object, const char *key)
+static inline const char *app_text_of(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
     return text ? text : "";
@@ -117,7 +117,7 @@ static inline json_t *job_of(const json_t *r, const char *id)
 {
     const json_t *jobs = json_object_get(r, "jobs");
     for (size_t i = 0; i < json_array_size(jobs); i++)
-        if (!strcmp(text_of(json_array_get(jobs, i), "id"), id))
+        if (!strcmp(app_text_of(json_array_get(jobs, i), "id"), id))
             return json_array_get(jobs, i);
     ck_abort_msg("there is no job %s", id);
     return NULL;
@@ -126,7 +126,8 @@ static inline json_t *job_of(const json_t *r, const char *id)
 static inline double figure_of(const json_t *r, const char *id, const char *name)
 {
     json_t *job = job_of(r, id);
-    ck_assert_msg(!strcmp(text_of(job, "state"), "done"), "%s: %s", id, text_of(job, "error"));
+    ck_assert_msg(!strcmp(app_text_of(job, "state"), "done"), "%s: %s", id,
+                  app_text_of(job, "error"));
     const json_t *figure = json_object_get(json_object_get(job, "figures"), name);
     ck_assert_msg(json_is_number(figure), "%s has no %s", id, name);
     return json_number_value(figure);
@@ -138,8 +139,8 @@ static inline const json_t *find_cell(const json_t *r, const char *kase, const c
     const json_t *cells = json_object_get(r, "cells");
     for (size_t i = 0; i < json_array_size(cells); i++) {
         const json_t *c = json_array_get(cells, i);
-        if (!strcmp(text_of(c, "case"), kase) && !strcmp(text_of(c, "row"), row) &&
-            !strcmp(text_of(c, "column"), column))
+        if (!strcmp(app_text_of(c, "case"), kase) && !strcmp(app_text_of(c, "row"), row) &&
+            !strcmp(app_text_of(c, "column"), column))
             return c;
     }
     return NULL;

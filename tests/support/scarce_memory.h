@@ -4,8 +4,8 @@
  *     hs_set_allocator(&limited);       // all fail after blocks_left have been given
  *     hs_set_allocator(NULL);
  */
-#ifndef HASTINGS_TESTS_SCARCE_MEMORY_H
-#define HASTINGS_TESTS_SCARCE_MEMORY_H
+#ifndef HASTINGS_TESTS_SUPPORT_SCARCE_MEMORY_H
+#define HASTINGS_TESTS_SUPPORT_SCARCE_MEMORY_H
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* What the tests of bad input share: a tape to make mistakes on, and what a mistake must say. */
-#ifndef HASTINGS_TESTS_TAPE_ERRORS_H
-#define HASTINGS_TESTS_TAPE_ERRORS_H
+#ifndef HASTINGS_TESTS_SUPPORT_TAPE_ERRORS_H
+#define HASTINGS_TESTS_SUPPORT_TAPE_ERRORS_H
 
 #include "hs_check.h"
 

@@ -1,9 +1,9 @@
 /* A tape evaluated node by node, row by row, in plain double loops that share no code with plans:
  * what plans must compute. For tests. */
-#ifndef HASTINGS_TESTS_TAPE_INTERPRETER_H
-#define HASTINGS_TESTS_TAPE_INTERPRETER_H
+#ifndef HASTINGS_TESTS_SUPPORT_TAPE_INTERPRETER_H
+#define HASTINGS_TESTS_SUPPORT_TAPE_INTERPRETER_H
 
-#include <hastings/autograd/tape_internal.h>
+#include "autograd/tape_internal.h"
 #include <hastings/tensor/random.h>
 
 #include <math.h>
@@ -286,11 +286,11 @@ static void ti_node(interpreter *ti, int32_t id)
     for (size_t i = 0; i < copies; i++)
         for (size_t k = 0; k < count; k++) {
             double in[3] = { 0 };
-            if (op_table[node->op].kind == KIND_LEAF) {
+            if (hs__op_table[node->op].kind == KIND_LEAF) {
                 out[i * count + k] = ti_leaf(ti, node, id, i, k);
                 continue;
             }
-            if (op_table[node->op].kind != KIND_ELEMENTWISE) {
+            if (hs__op_table[node->op].kind != KIND_ELEMENTWISE) {
                 out[i * count + k] = ti_moved(ti, node, i, k);
                 continue;
             }

@@ -1,13 +1,13 @@
 /* The targets that tests try: each with the same density in plain C, and a map that makes its draws
  * uniform. */
-#ifndef HASTINGS_TESTS_TARGET_CASES_H
-#define HASTINGS_TESTS_TARGET_CASES_H
+#ifndef HASTINGS_TESTS_SUPPORT_TARGET_CASES_H
+#define HASTINGS_TESTS_SUPPORT_TARGET_CASES_H
 
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include <hastings/mcmc/targets.h>
+#include <hastings/mcmc/targets/targets.h>
 
 enum { MOST = 8 }; /* dimensions of a case */
 

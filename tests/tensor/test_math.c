@@ -8,10 +8,10 @@
 #include <hastings/tensor/cpu.h>
 #include <hastings/tensor/shape.h>
 
-#include "hs_check.h"
-#include "math_kernels.h"
-#include "math_reference.h"
-#include "polygamma_table.h"
+#include "support/hs_check.h"
+#include "support/math_kernels.h"
+#include "support/math_reference.h"
+#include "support/polygamma_table.h"
 
 HS_KERNEL_TABLE(math_kernels, math_kernels);
 

@@ -7,7 +7,7 @@
  */
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/product.h>
-#include <hastings/tensor/product_internal.h>
+#include "tensor/product_internal.h"
 
 #include <check.h>
 #include <float.h>
@@ -142,13 +142,13 @@ static void try_twins(hs_isa isa, hs_dtype dtype, const hs_product *p, const voi
     q.gate = p->gate ? NULL : other_bias;
     q.act = p->act == HS_ACT_RELU ? HS_ACT_NONE : HS_ACT_RELU;
     q.y = y[0];
-    hs_product_run_as(isa, HS_PRODUCT_OWN, dtype, &q);
+    hs__product_run_as(isa, HS_PRODUCT_OWN, dtype, &q);
     if (p->add == p->y)
         both.add = NULL; /* what was added to is the result now */
     both.y = y[1];
     q.y = y[2];
     both.twin = &q;
-    hs_product_run_as(isa, HS_PRODUCT_OWN, dtype, &both);
+    hs__product_run_as(isa, HS_PRODUCT_OWN, dtype, &both);
     const size_t bytes = p->out * hs_dtype_size(dtype);
     ck_assert_mem_eq(y[0], y[2], bytes);
     if (both.add == p->add)
@@ -196,7 +196,7 @@ static void try_product(hs_dtype dtype, const product_case *c)
                 p.y = result;
                 p.add = !adds ? NULL : c->start == START_IN_PLACE ? result : add;
                 p.threads = threads;
-                hs_product_run_as((hs_isa)isa, (hs_product_method)method, dtype, &p);
+                hs__product_run_as((hs_isa)isa, (hs_product_method)method, dtype, &p);
                 ck_assert(isnan(get(dtype, result, c->out * stride)));
                 if (c->lanes == 1)
                     try_twins((hs_isa)isa, dtype, &p, result);
@@ -324,7 +324,7 @@ static void try_sum(hs_dtype dtype, size_t out, size_t in, size_t lanes, bool ac
     void *x = random_rows(dtype, terms * in, lanes, stride);
     void *before = random_rows(dtype, out, in, in), *bias_before = random_rows(dtype, 1, out, out);
     const bool with_bias = uniform() > 0;
-    void *scratch = hs_alloc(hs_product_sum_scratch_any(dtype, out, in, lanes) + 1);
+    void *scratch = hs_alloc(hs__product_sum_scratch_any(dtype, out, in, lanes) + 1);
     ck_assert_ptr_nonnull(scratch);
     hs_product_sum p = { .out = out,
                          .in = in,
@@ -346,7 +346,7 @@ static void try_sum(hs_dtype dtype, size_t out, size_t in, size_t lanes, bool ac
                 p.dw = copy_of(dtype, before, out * in);
                 p.db = with_bias ? copy_of(dtype, bias_before, out) : NULL;
                 p.threads = threads;
-                hs_product_sum_run_as((hs_isa)isa, (hs_product_method)method, dtype, &p);
+                hs__product_sum_run_as((hs_isa)isa, (hs_product_method)method, dtype, &p);
                 ck_assert(isnan(get(dtype, p.dw, out * in)));
                 ck_assert(!p.db || isnan(get(dtype, p.db, out)));
                 if (!first) {
@@ -412,7 +412,7 @@ static void try_lane(hs_dtype dtype, size_t out, size_t in, size_t n, size_t lan
                           .y = y,
                           .y_stride = stride };
     for (int isa = 0; isa <= (int)hs_cpu_isa(); isa++) {
-        hs_product_lane_run_as((hs_isa)isa, dtype, &p);
+        hs__product_lane_run_as((hs_isa)isa, dtype, &p);
         ck_assert(isnan(get(dtype, y, out * n * stride)));
         for (size_t o = 0; o < out; o++)
             for (size_t j = 0; j < n; j++)

@@ -12,12 +12,12 @@
 #include <hastings/tensor/cpu.h>
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/random.h>
-#include <hastings/tensor/random_internal.h>
+#include "tensor/random_internal.h"
 
-#include "hs_check.h"
-#include "math_reference.h"
+#include "support/hs_check.h"
+#include "support/math_reference.h"
 
-HS_KERNEL_TABLE(hs_random_kernels, hs_random_kernels);
+HS_KERNEL_TABLE(hs_random_kernels, random);
 
 #define EACH_DRAW(isa, dtype, d)                                                                   \
     for (hs_isa isa = HS_ISA_BASE; isa <= hs_cpu_isa(); isa++)                                     \
@@ -71,10 +71,8 @@ START_TEST(kernels_give_known_answers)
     for (hs_isa isa = HS_ISA_BASE; isa <= hs_cpu_isa(); isa++) {
         float narrow[4];
         double wide[4];
-        hs_random_kernels_table[isa][HS_F32]->rows(HS_UNIFORM, &at, known[_i].counter[0], 1, 4,
-                                                   narrow);
-        hs_random_kernels_table[isa][HS_F64]->rows(HS_UNIFORM, &at, known[_i].counter[0], 1, 4,
-                                                   wide);
+        random_table[isa][HS_F32]->rows(HS_UNIFORM, &at, known[_i].counter[0], 1, 4, narrow);
+        random_table[isa][HS_F64]->rows(HS_UNIFORM, &at, known[_i].counter[0], 1, 4, wide);
         for (int i = 0; i < 4; i++) {
             ck_assert_uint_eq((uint32_t)((double)narrow[i] * 0x1p23), known[_i].word[i] >> 9);
             ck_assert_uint_eq((uint32_t)(wide[i] * 0x1p32), known[_i].word[i]);
@@ -102,7 +100,7 @@ START_TEST(rows_and_lanes_agree)
     EACH_DRAW(isa, dtype, d)
     for (size_t r = 0; r < COUNT(row_counts); r++)
         for (size_t c = 0; c < COUNT(column_counts); c++) {
-            const hs_random_kernels *k = hs_random_kernels_table[isa][dtype];
+            const hs_random_kernels *k = random_table[isa][dtype];
             const size_t size = hs_dtype_size(dtype);
             const size_t rows = row_counts[r], columns = column_counts[c];
             const uint32_t row0 = first_rows[(r + c) % COUNT(first_rows)];
@@ -186,7 +184,7 @@ START_TEST(all_agree_with_the_reference)
     {
         if (d == HS_NORMAL)
             continue;
-        hs_random_kernels_table[isa][dtype]->rows(d, &at, 7, ROWS, COLUMNS, rows_out);
+        random_table[isa][dtype]->rows(d, &at, 7, ROWS, COLUMNS, rows_out);
         size_t different = 0;
         for (uint32_t i = 0; i < ROWS; i++)
             for (uint32_t j = 0; j < COLUMNS; j++)
@@ -209,7 +207,7 @@ START_TEST(normals_are_box_muller_of_the_uniforms)
     const long double pi = 3.14159265358979323846264338327950288L;
     for (hs_isa isa = HS_ISA_BASE; isa <= hs_cpu_isa(); isa++)
         for (hs_dtype dtype = HS_F32; dtype <= HS_F64; dtype++) {
-            const hs_random_kernels *k = hs_random_kernels_table[isa][dtype];
+            const hs_random_kernels *k = random_table[isa][dtype];
             k->rows(HS_UNIFORM, &at, 0, ROWS, COLUMNS, &u);
             k->rows(HS_NORMAL, &at, 0, ROWS, COLUMNS, &z);
             double worst = 0;
@@ -237,8 +235,8 @@ START_TEST(normals_have_the_same_bits_with_fma)
     if (hs_cpu_isa() < HS_ISA_AVX512)
         return;
     for (hs_dtype dtype = HS_F32; dtype <= HS_F64; dtype++) {
-        hs_random_kernels_table[HS_ISA_AVX2][dtype]->rows(HS_NORMAL, &at, 0, N / 4, 4, narrow);
-        hs_random_kernels_table[HS_ISA_AVX512][dtype]->rows(HS_NORMAL, &at, 0, N / 4, 4, wide);
+        random_table[HS_ISA_AVX2][dtype]->rows(HS_NORMAL, &at, 0, N / 4, 4, narrow);
+        random_table[HS_ISA_AVX512][dtype]->rows(HS_NORMAL, &at, 0, N / 4, 4, wide);
         ck_assert_int_eq(memcmp(narrow, wide, N * hs_dtype_size(dtype)), 0);
     }
 }

@@ -1,5 +1,5 @@
 /* Shapes: broadcasting, validity, overflow, text. Memory: alignment, growing, arenas. */
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/shape.h>

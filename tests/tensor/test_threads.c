@@ -6,7 +6,7 @@
 
 #include <hastings/tensor/threads.h>
 
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 enum { PARTS = 1000 };
 

@@ -1,7 +1,7 @@
 /* Samplers that remember go the same way as those that compute everything anew, with every proposal. */
-#include "mcmc_catalogue.h"
+#include "support/mcmc_catalogue.h"
 
-#include <hastings/mcmc/sampler_internal.h>
+#include "mcmc/sampler_internal.h"
 
 enum { CHAINS = 3, STEPS = 60, DIM = 3 };
 
@@ -21,39 +21,40 @@ static size_t compare(const hs_target *target, const hs_proposal *proposal, samp
 {
     hs_session *s = hs_target_session(target);
     sampler anew, known;
-    ck_assert_msg(sampler_open(&anew, target, proposal, CHAINS, FORGETS), "%s: %s", name,
+    ck_assert_msg(hs__sampler_open(&anew, target, proposal, CHAINS, FORGETS), "%s: %s", name,
                   hs_session_error(s));
-    ck_assert_msg(sampler_open(&known, target, proposal, CHAINS, memory), "%s: %s", name,
+    ck_assert_msg(hs__sampler_open(&known, target, proposal, CHAINS, memory), "%s: %s", name,
                   hs_session_error(s));
     ck_assert_msg(known.knows > 0, "%s: nothing is remembered", name);
     ck_assert_uint_eq(anew.knows, 0);
-    ck_assert(sampler_start_exactly(&anew, target, 8) && sampler_start_exactly(&known, target, 8));
+    ck_assert(hs__sampler_start_exactly(&anew, target, 8) &&
+              hs__sampler_start_exactly(&known, target, 8));
     size_t moved = 0;
     for (uint64_t step = 0; step < STEPS; step++) {
         double a[CHAINS * DIM], b[CHAINS * DIM];
         if (step == STEPS / 2) { /* set from outside: what was known is of no use any more */
             for (size_t i = 0; i < CHAINS * anew.dim; i++)
                 a[i] = 0.1 * (double)i;
-            sampler_set(&anew, a);
-            sampler_set(&known, a);
+            hs__sampler_set(&anew, a);
+            hs__sampler_set(&known, a);
         }
-        ck_assert(sampler_step(&anew, 4, step) && sampler_step(&known, 4, step));
-        sampler_get(&anew, a);
-        sampler_get(&known, b);
+        ck_assert(hs__sampler_step(&anew, 4, step) && hs__sampler_step(&known, 4, step));
+        hs__sampler_get(&anew, a);
+        hs__sampler_get(&known, b);
         for (size_t i = 0; i < CHAINS * anew.dim; i++)
             ck_assert_msg(hs_close(a[i], b[i], 1e-9, 1e-9), "%s, step %d: %g and %g", name,
                           (int)step, a[i], b[i]);
         for (size_t c = 0; c < CHAINS; c++) {
-            ck_assert_close(sampler_value(&known, known.log_pi, c),
-                            sampler_value(&anew, anew.log_pi, c), 1e-9, 1e-9);
-            ck_assert_close(sampler_value(&known, known.alpha, c),
-                            sampler_value(&anew, anew.alpha, c), 1e-8, 1e-9);
-            moved += sampler_value(&known, known.accepted, c) != 0;
+            ck_assert_close(hs__sampler_value(&known, known.log_pi, c),
+                            hs__sampler_value(&anew, anew.log_pi, c), 1e-9, 1e-9);
+            ck_assert_close(hs__sampler_value(&known, known.alpha, c),
+                            hs__sampler_value(&anew, anew.alpha, c), 1e-8, 1e-9);
+            moved += hs__sampler_value(&known, known.accepted, c) != 0;
         }
     }
     ck_assert_uint_lt(hs_plan_describe(known.plan).nodes, hs_plan_describe(anew.plan).nodes);
-    sampler_close(&anew);
-    sampler_close(&known);
+    hs__sampler_close(&anew);
+    hs__sampler_close(&known);
     return moved;
 }
 
@@ -80,9 +81,9 @@ START_TEST(augmented)
     ck_assert_msg(proposal != NULL, "%s", hs_session_error(s));
     ck_assert_uint_gt(compare(target, proposal, REMEMBERS_ALL, "augmented"), 0);
     sampler sm;
-    ck_assert(sampler_open(&sm, target, proposal, CHAINS, REMEMBERS_ALL));
+    ck_assert(hs__sampler_open(&sm, target, proposal, CHAINS, REMEMBERS_ALL));
     ck_assert_uint_eq(count_known(&sm), 1);
-    sampler_close(&sm);
+    hs__sampler_close(&sm);
     hs_session_free(s);
 }
 END_TEST
@@ -108,10 +109,10 @@ START_TEST(how_much)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         sampler sm;
         const hs_proposal *proposal = cases[i].make(s, target);
-        ck_assert(sampler_open(&sm, target, proposal, CHAINS, cases[i].memory));
+        ck_assert(hs__sampler_open(&sm, target, proposal, CHAINS, cases[i].memory));
         ck_assert_msg(count_known(&sm) == cases[i].numbers, "%s, case %zu: %zu numbers, not %zu",
                       hs_proposal_name(proposal), i, count_known(&sm), cases[i].numbers);
-        sampler_close(&sm);
+        hs__sampler_close(&sm);
     }
     hs_session_free(s);
 }

@@ -1,7 +1,7 @@
 /* What a step computes of x and of y alike becomes an input, and nothing else does. */
 #include <hastings.h>
 
-#include "hs_check.h"
+#include "support/hs_check.h"
 
 enum { DIM = 3, ROWS = 5 };
 
@@ -28,9 +28,9 @@ static hs_var layer(hs_var at)
     return hs_tanh(hs_matmul(hs_tensor(tape, hs_dims(2, DIM), weights), at));
 }
 
-static size_t remember(hs_var *values, size_t count, hs_remembered **list)
+static size_t remember(hs_var *values, size_t count, hs_carried **list)
 {
-    return hs_remember(&(hs_succession){ .x = x, .y = &y, .ways = 1 }, values, count, list);
+    return hs_carry(&(hs_succession){ .x = x, .y = &y, .ways = 1 }, values, count, list);
 }
 
 static void fill(double *to, size_t count, double scale)
@@ -47,7 +47,7 @@ START_TEST(same_values)
     y = hs_add(x, hs_mul(n, hs_sum_last(of_x)));
     hs_var value = hs_sub(hs_sum_last(hs_square(layer(y))), hs_sum_last(hs_exp(layer(x)))),
            before = value;
-    hs_remembered *list;
+    hs_carried *list;
     ck_assert_uint_eq(remember(&value, 1, &list), 1);
     ck_assert_int_eq(hs_tape_status(tape), HS_OK);
     double points[ROWS * DIM], known[ROWS * 2];
@@ -81,7 +81,7 @@ END_TEST
 /* Whether layer(x) is remembered by a step of this y whose value is f. */
 static size_t known_with(hs_var f)
 {
-    hs_remembered *list;
+    hs_carried *list;
     const int32_t id = f.id;
     const size_t count = remember(&f, 1, &list);
     ck_assert_int_eq(hs_tape_status(tape), HS_OK);
@@ -168,8 +168,8 @@ START_TEST(changing)
         hs_var w = hs_bound(tape, "w", hs_dims(2, DIM), &base, 0);
         hs_var f = hs_sub(hs_sum_last(hs_matmul(w, x)),
                           hs_mul(hs_sum_last(hs_matmul(w, y)), hs_sum_last(n)));
-        hs_remembered *list;
-        ck_assert_uint_eq(hs_remember(&(hs_succession){ x, &y, 1, &w, changes }, &f, 1, &list),
+        hs_carried *list;
+        ck_assert_uint_eq(hs_carry(&(hs_succession){ x, &y, 1, &w, changes }, &f, 1, &list),
                           1 - changes);
         end();
     }
@@ -185,8 +185,8 @@ START_TEST(ways)
         hs_var f = hs_mul(hs_sum_last(layer(x)), hs_sum_last(n));
         for (int k = 0; k < recorded; k++)
             f = hs_add(f, hs_sum_last(layer(to[k])));
-        hs_remembered *list;
-        ck_assert_uint_eq(hs_remember(&(hs_succession){ .x = x, .y = to, .ways = 2 }, &f, 1, &list),
+        hs_carried *list;
+        ck_assert_uint_eq(hs_carry(&(hs_succession){ .x = x, .y = to, .ways = 2 }, &f, 1, &list),
                           recorded == 2);
         if (recorded == 2)
             ck_assert(list[0].at_y[0].id != list[0].at_y[1].id);
@@ -198,7 +198,7 @@ END_TEST
 START_TEST(wrong_input)
 {
     begin();
-    hs_remembered *list;
+    hs_carried *list;
     y = hs_slice(hs_add(x, n), 0, 0, DIM - 1);
     hs_var f = hs_sum_last(y);
     ck_assert_uint_eq(remember(&f, 1, &list), 0);
