@@ -14,6 +14,7 @@ extern "C" {
 
 #include <hastings/tensor/api.h>
 #include <hastings/tensor/blas.h>
+#include <hastings/tensor/clock.h>
 #include <hastings/tensor/cpu.h>
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/message.h>

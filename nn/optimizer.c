@@ -335,7 +335,7 @@ hs_status hs_optimizer_step(hs_optimizer *optimizer)
                        .element = hs_dtype_size(dtype) };
     const int blocks = (int)block_count(optimizer);
     const int wanted = optimizer->threads > 0 ? optimizer->threads : hs_threads_default();
-    const int threads = blocks <= FEW_BLOCKS ? 1 : wanted;
+    const int threads = hs_pace_begin(&optimizer->pace, blocks <= FEW_BLOCKS ? 1 : wanted);
     optimizer->norm = sqrt(measure(&work, threads, blocks));
     if (!isfinite(optimizer->norm))
         return report(optimizer, HS_ENONFINITE,
@@ -344,6 +344,7 @@ hs_status hs_optimizer_step(hs_optimizer *optimizer)
                       (unsigned long long)optimizer->steps);
     prepare_numbers(optimizer);
     update_all(&work, threads, blocks);
+    hs_pace_end(&optimizer->pace);
     optimizer->steps++;
     return HS_OK;
 }

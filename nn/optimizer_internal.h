@@ -3,6 +3,7 @@
 #define HASTINGS_NN_OPTIMIZER_INTERNAL_H
 
 #include <hastings/nn/optimizer.h>
+#include <hastings/tensor/threads.h>
 
 /* Numbers of a step that all elements share. */
 typedef struct {
@@ -40,6 +41,7 @@ struct hs_optimizer {
     update_numbers numbers;
     double weight_decay, clip_norm;
     int threads;
+    hs_pace pace;
     uint64_t steps;
     double norm;
     int moments; /* vectors that it keeps, laid out as the store's values */

@@ -21,6 +21,7 @@
 #include <hastings/autograd/plan.h>
 #include <hastings/tensor/product.h>
 #include <hastings/tensor/random.h>
+#include <hastings/tensor/threads.h>
 
 #include <stdatomic.h>
 
@@ -248,7 +249,8 @@ struct hs_plan {
     const batch_kernels *batch;
 
     size_t starts, rows_per_start;
-    int threads;
+    int threads;  /* that a run may take; the pace decides */
+    hs_pace pace;
     bool trace, factors;
 
     plan_node *node;

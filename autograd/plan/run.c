@@ -429,8 +429,9 @@ hs_status hs_plan_run(hs_plan *plan, const hs_run *run)
     if (!find_outsides(plan))
         return HS_EINVAL;
     const bool inside = plan->bins == 1; /* one bin: threads work inside of steps */
-    run_request request = { plan, run, inside ? plan->threads : 1 };
-    run_state state = { .plan = plan, .run = run, .threads = plan->threads, .lanes = { 1, 0, 0 } };
+    const int threads = hs_pace_begin(&plan->pace, plan->threads);
+    run_request request = { plan, run, inside ? threads : 1 };
+    run_state state = { .plan = plan, .run = run, .threads = threads, .lanes = { 1, 0, 0 } };
     state.workspace = workspace_of(plan, 0);
     state.scratch = state.workspace + plan->scratch_offset;
     state.first_shard = true;
@@ -440,10 +441,10 @@ hs_status hs_plan_run(hs_plan *plan, const hs_run *run)
     run_stage(plan, STAGE_BEFORE, &state);
     if (plan->steps[STAGE_SHARD]) {
         /* A traced run looks at shards in order, so that the first bad row is the first. */
-        hs_parallel_for(inside || plan->trace ? 1 : plan->threads, plan->bins, run_bin, &request);
+        hs_parallel_for(inside || plan->trace ? 1 : threads, plan->bins, run_bin, &request);
         if (plan->bins > 1 && plan->sum_bytes) {
             const size_t block = (size_t)TOTAL_BLOCK * plan->element;
-            hs_parallel_for(plan->threads, (int)((plan->sum_bytes + block - 1) / block), add_last,
+            hs_parallel_for(threads, (int)((plan->sum_bytes + block - 1) / block), add_last,
                             &request);
         }
     }
@@ -452,6 +453,7 @@ hs_status hs_plan_run(hs_plan *plan, const hs_run *run)
     run_stage(plan, STAGE_AFTER, &state);
     hs_restore_denormals(denormals);
     copy_outputs(plan, &state);
+    hs_pace_end(&plan->pace);
     return HS_OK;
 }
 

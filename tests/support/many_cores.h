@@ -1,5 +1,5 @@
-/* For tests of threads on machines with few cores: the pool starts no more threads than OpenMP says there are cores, and
- * this, in the program itself, goes before OpenMP's own. */
+/* For tests of threads on machines with few cores: loops take no more threads than OpenMP says there are cores, and
+ * this function, in the program itself, goes before OpenMP's own. */
 #ifndef HASTINGS_TESTS_SUPPORT_MANY_CORES_H
 #define HASTINGS_TESTS_SUPPORT_MANY_CORES_H
 
