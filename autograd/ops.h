@@ -126,7 +126,7 @@ HS_DECLARE_2(dot)
 /** Stands for all axes at once. */
 enum { HS_ALL = 1000 };
 
-#define HS_DECLARE_AXIS(name) hs_var hs_##name##_at(hs_var x, int axis, const char *at);
+#define HS_DECLARE_AXIS(name) HS_API hs_var hs_##name##_at(hs_var x, int axis, const char *at);
 HS_DECLARE_AXIS(sum)
 HS_DECLARE_AXIS(mean)
 HS_DECLARE_AXIS(max_over)

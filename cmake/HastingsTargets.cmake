@@ -6,10 +6,10 @@
 #     type; a folder's *_kernels.c are compiled so by themselves.
 # hastings_look_inside(TARGET)            lets a test or benchmark include internal headers.
 # hastings_link_kernels(TARGET NAME)      adds what hastings_kernels(NAME ...) compiled to a target.
-# hastings_library(NAME FOLDERS ...)      the library made of the folders; HastingsInstall.cmake
-#     installs it.
+# hastings_library(NAME FOLDERS ...)      the library made of the folders, which HastingsInstall.cmake installs;
+#     NAME_inside is the same as a static library, NAME_exported as a shared one.
 # hastings_program(NAME FOLDERS ...)      the program of the folders, cli/main.c first, with its data;
-#     all but main.c is the library NAME_program too, which tests link.
+#     all but main.c is the library NAME_program too, which tests link before the library.
 
 set(HS_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes
     -Wmissing-prototypes -Wcast-qual -Wvla -Wdouble-promotion -Wundef)
@@ -105,25 +105,42 @@ function(hastings_folder folder)
                           PkgConfig::NETCDF)
 endfunction()
 
-function(hastings_library name)
-    cmake_parse_arguments(arg "" "" "FOLDERS" ${ARGN})
-    add_library(${name})
-    foreach(folder ${arg_FOLDERS})
-        target_sources(${name} PRIVATE $<TARGET_OBJECTS:hs_${folder}>)
-        hastings_link_kernels(${name} ${folder})
-        target_include_directories(${name} PUBLIC
+# Puts the objects of the folders into a library.
+function(hastings_assemble target)
+    foreach(folder ${ARGN})
+        target_sources(${target} PRIVATE $<TARGET_OBJECTS:hs_${folder}>)
+        hastings_link_kernels(${target} ${folder})
+        target_include_directories(${target} PUBLIC
             $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include-${folder}>)
     endforeach()
+    target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include-all>
+                               $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    target_link_libraries(${target} PRIVATE OpenBLAS::OpenBLAS PkgConfig::SLEEF PkgConfig::ZLIB
+                          PkgConfig::NETCDF OpenMP::OpenMP_C m)
+    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C)
+endfunction()
+
+function(hastings_library name)
+    cmake_parse_arguments(arg "" "" "FOLDERS" ${ARGN})
     file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/include-all)
     file(CREATE_LINK ${PROJECT_SOURCE_DIR}/hastings.h ${PROJECT_BINARY_DIR}/include-all/hastings.h SYMBOLIC)
-    target_include_directories(${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include-all>
-                               $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-    set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C)
-    target_link_libraries(${name} PRIVATE OpenBLAS::OpenBLAS PkgConfig::SLEEF PkgConfig::ZLIB
-                          PkgConfig::NETCDF OpenMP::OpenMP_C m)
+    add_library(${name})
+    hastings_assemble(${name} ${arg_FOLDERS})
     set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION}
                           SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
     add_library(hastings::${name} ALIAS ${name})
+    # Tests and benchmarks call private functions, which the shared library hides; a test looks at what it exports.
+    foreach(kind STATIC:inside SHARED:exported)
+        string(REPLACE ":" ";" kind ${kind})
+        list(POP_FRONT kind type)
+        get_target_property(own ${name} TYPE)
+        if(own STREQUAL ${type}_LIBRARY)
+            add_library(${name}_${kind} ALIAS ${name})
+        else()
+            add_library(${name}_${kind} ${type} EXCLUDE_FROM_ALL)
+            hastings_assemble(${name}_${kind} ${arg_FOLDERS})
+        endif()
+    endforeach()
 endfunction()
 
 function(hastings_program name)
@@ -137,11 +154,13 @@ function(hastings_program name)
         target_include_directories(${name}_program PUBLIC ${PROJECT_BINARY_DIR}/include-${folder})
     endforeach()
     set_target_properties(${name}_program PROPERTIES LINKER_LANGUAGE C)
-    target_link_libraries(${name}_program PUBLIC ${name} PkgConfig::JANSSON PkgConfig::CAIRO m)
+    target_link_libraries(${name}_program PUBLIC PkgConfig::JANSSON PkgConfig::CAIRO m)
     add_executable(${name}_executable cli/main.c)
     hastings_flags(${name}_executable)
-    target_link_libraries(${name}_executable PRIVATE ${name}_program)
-    set_target_properties(${name}_executable PROPERTIES OUTPUT_NAME ${name})
+    target_link_libraries(${name}_executable PRIVATE ${name}_program ${name})
+    file(RELATIVE_PATH to_library /x/${CMAKE_INSTALL_BINDIR} /x/${CMAKE_INSTALL_LIBDIR})
+    set_target_properties(${name}_executable PROPERTIES OUTPUT_NAME ${name}
+                          INSTALL_RPATH "$ORIGIN/${to_library}")
     install(TARGETS ${name}_executable RUNTIME)
     install(DIRECTORY experiments/ DESTINATION ${CMAKE_INSTALL_DATADIR}/${name}/experiments
             FILES_MATCHING PATTERN "*.json")

@@ -1,5 +1,5 @@
 /* result.json: what was run, where, and what came of it. */
-#include <cblas.h>
+#include <hastings/tensor/blas.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static json_t *host(void)
 #else
                      "gcc " __VERSION__,
 #endif
-                     "libraries", "openblas", openblas_get_config(), "jansson", JANSSON_VERSION);
+                     "libraries", "openblas", hs_blas_name(), "jansson", JANSSON_VERSION);
 }
 
 static json_t *date(time_t t)

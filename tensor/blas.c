@@ -52,6 +52,11 @@ hs_isa hs_blas_isa(void)
     return isa;
 }
 
+const char *hs_blas_name(void)
+{
+    return openblas_get_config();
+}
+
 bool hs_blas_fits(size_t n)
 {
     return n <= INT_MAX;

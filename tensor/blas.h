@@ -18,6 +18,9 @@
  */
 HS_API hs_isa hs_blas_isa(void);
 
+/** The version and the options of the OpenBLAS that runs, as it tells them. */
+HS_API const char *hs_blas_name(void);
+
 /** True if OpenBLAS's integers can hold the size. */
 HS_API bool hs_blas_fits(size_t n);
 
