@@ -10,4 +10,4 @@ export PKG_CONFIG_PATH="$2/moved${1#"$prefix"}/pkgconfig"
 cd "$(dirname "$0")"
 # shellcheck disable=SC2046
 "$3" -std=c17 -O1 main.c gated.c $(pkg-config --cflags --libs hastings) -o "$2/consumer"
-"$2/consumer"
+LD_LIBRARY_PATH="$2/moved${1#"$prefix"}" "$2/consumer" # for a shared library
