@@ -1,15 +1,22 @@
 /**
- * What the library exports, and its version.
+ * The version of the library, and the marks that its public functions carry.
  *
- *     printf("built against %s, runs with %s\n", HS_VERSION, hs_version());
+ *     printf("Hastings %s\n", hs_version());
+ *
+ * The text is the library's own. Any thread may call.
  */
 #ifndef HASTINGS_TENSOR_API_H
 #define HASTINGS_TENSOR_API_H
 
-/* A function without HS_API is private: the shared library hides it, and its name begins with hs__. */
+/** @def HS_API
+ *  Marks a public function. The shared library hides every other one, and private names begin with hs__. */
+/** @def HS_MUST_CHECK
+ *  Marks a status that the caller must look at: to ignore it is a bug. */
+/** @def HS_PRINTF
+ *  Marks a format in the manner of printf: argument number `text`, filled from number `first` on. */
 #if defined(__GNUC__)
 #define HS_API                 __attribute__((visibility("default")))
-#define HS_MUST_CHECK          __attribute__((warn_unused_result)) /* an ignored status is a bug */
+#define HS_MUST_CHECK          __attribute__((warn_unused_result))
 #define HS_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #else
 #define HS_API
@@ -17,7 +24,7 @@
 #define HS_PRINTF(text, first)
 #endif
 
-/** The version of the library that runs, such as "0.2.0". */
+/** Returns the version of the library that runs, such as "0.2.0". */
 HS_API const char *hs_version(void);
 
 #endif

@@ -1,39 +1,52 @@
 /**
- * Which instruction set the vector kernels use, chosen once at run time.
+ * The instruction set of the vector kernels, chosen once at run time.
  *
- * Kernel sources are compiled once for every instruction set and number type
- * (see hastings_kernels() in CMake); each exports a table under the name that
- * HS_KERNEL() makes, and callers index the tables by hs_cpu_isa() and dtype.
+ *     printf("%s\n", hs_isa_name(hs_cpu_isa()));         // "avx512"
+ *     unsigned before = hs_flush_denormals();
+ *     ...                                                // arithmetic
+ *     hs_restore_denormals(before);
+ *
+ * CMake's hastings_kernels() compiles a kernel source once for each instruction set and number type. Each variant exports
+ * a table under the name that HS_KERNEL() makes, and callers index the tables by hs_cpu_isa() and dtype.
+ * There is nothing to own. Any thread may call.
  */
 #ifndef HASTINGS_TENSOR_CPU_H
 #define HASTINGS_TENSOR_CPU_H
 
 #include <hastings/tensor/api.h>
 
-typedef enum { HS_ISA_BASE, HS_ISA_AVX2, HS_ISA_AVX512, HS_ISA_COUNT } hs_isa;
+/** An instruction set. */
+typedef enum {
+    HS_ISA_BASE,   /**< SSE2, or vectors of 16 bytes on another processor */
+    HS_ISA_AVX2,   /**< AVX2 with FMA */
+    HS_ISA_AVX512, /**< AVX-512 F, DQ, BW and VL */
+    HS_ISA_COUNT   /**< their number */
+} hs_isa;
 
-/** The best instruction set of this machine, or the lower one named by the environment variable
- *  HASTINGS_ISA (base, avx2, avx512). Constant for the life of the process. */
+/** Returns the best instruction set of this machine, or a lower one that the environment variable HASTINGS_ISA names
+ *  (base, avx2). The answer never changes during the life of the process. */
 HS_API hs_isa hs_cpu_isa(void);
 
-/** "base", "avx2" or "avx512". */
+/** Returns "base", "avx2" or "avx512". */
 HS_API const char *hs_isa_name(hs_isa isa);
 
 /**
- * Numbers too small for their type's full precision (below 1e-38 in f32) count as 0 on this thread from
- * now on: gradients are full of them where densities vanish, and arithmetic with them is tens of times
- * slower. Returns what hs_restore_denormals() takes to undo it; does nothing on machines other than x86-64.
+ * Makes the calling thread take denormal numbers (below 1e-38 in f32) for 0 from now on. Gradients are full of them where
+ * densities vanish, and arithmetic with them is tens of times slower. Returns the previous setting. On machines other
+ * than x86-64 it does nothing.
  */
 HS_API unsigned hs_flush_denormals(void);
+/** Restores a setting that hs_flush_denormals() returned on this thread. */
 HS_API void hs_restore_denormals(unsigned before);
 
-/* Names of the compiled variants: HS_KERNEL(products) is products_avx512_f32 and so on. */
 #define HS_KERNEL_JOIN_(name, isa, type) hs__##name##_##isa##_##type
 #define HS_KERNEL_JOIN(name, isa, type)  HS_KERNEL_JOIN_(name, isa, type)
-#define HS_KERNEL(name)                  HS_KERNEL_JOIN(name, HS_KERNEL_ISA, HS_KERNEL_TYPE)
+/** The name of the variant that is being compiled: HS_KERNEL(products) is hs__products_avx512_f32 and so on. */
+#define HS_KERNEL(name) HS_KERNEL_JOIN(name, HS_KERNEL_ISA, HS_KERNEL_TYPE)
 
-/* Declares the six variants `const type name_<isa>_<dtype>` and a table of their addresses,
- * to be indexed [isa][dtype]. On machines other than x86-64 only the base variants exist. */
+/** @def HS_KERNEL_TABLE
+ *  Declares the six variants `const type hs__name_<isa>_<dtype>` and the table name_table[isa][dtype] of their addresses.
+ *  On machines other than x86-64 only the base variants exist. */
 #if defined(__x86_64__)
 #define HS_KERNEL_TABLE(type, name)                                                                \
     extern const type hs__##name##_base_f32, hs__##name##_base_f64, hs__##name##_avx2_f32,         \

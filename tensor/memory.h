@@ -1,9 +1,14 @@
 /**
  * Memory: the one place where Hastings gets it.
  *
- * Every block is aligned to HS_ALIGN bytes, so that vector kernels may use
- * aligned access. A program may replace the allocator before its first call
- * into the library (tests use this to count allocations and to fail the n-th).
+ *     double *x = hs_alloc_zero(1000, sizeof *x);        // aligned to HS_ALIGN bytes
+ *     if (!x)
+ *         return HS_ENOMEM;
+ *     hs_free(x);
+ *
+ * Every block is aligned to HS_ALIGN bytes, so that vector kernels may use aligned access. The caller owns a block
+ * and gives it back with hs_free(). Any thread may call, if the allocator allows that; the default one does.
+ * A program may replace the allocator before its first call into the library: tests count allocations and fail the n-th.
  */
 #ifndef HASTINGS_TENSOR_MEMORY_H
 #define HASTINGS_TENSOR_MEMORY_H
@@ -12,50 +17,51 @@
 
 #include <stddef.h>
 
+/** The alignment of every block, in bytes: a cache line, and the longest vector. */
 enum { HS_ALIGN = 64 };
 
-/** `allocate` returns memory aligned to HS_ALIGN or NULL; `release` takes it back, or NULL. */
+/** An allocator of the user's own. */
 typedef struct {
-    void *(*allocate)(size_t bytes, void *context);
-    void (*release)(void *block, void *context);
-    void *context;
+    void *(*allocate)(size_t bytes, void *context); /**< memory aligned to HS_ALIGN, or NULL */
+    void (*release)(void *block, void *context);    /**< takes a block back, or NULL */
+    void *context;                                  /**< the last argument of both */
 } hs_allocator;
 
-/** Replaces the allocator; NULL restores the default. Not thread-safe, and blocks must be
- *  released by the allocator that made them. */
+/** Replaces the allocator, which is copied; NULL restores the default. No other thread may use the library meanwhile,
+ *  and the allocator that made a block must release it. */
 HS_API void hs_set_allocator(const hs_allocator *allocator);
 
-/** A block of at least `bytes` bytes, uninitialised; NULL if there is none. */
+/** Returns a block of at least `bytes` bytes, uninitialised; NULL if there is no memory. */
 HS_API void *hs_alloc(size_t bytes);
 
-/** The same, of count * size bytes, all zero; NULL also if the product overflows. */
+/** Returns a block of count * size bytes, all zero; NULL if there is no memory or the product overflows. */
 HS_API void *hs_alloc_zero(size_t count, size_t size);
 
-/** Moves a block of `old_bytes` into a new one of `new_bytes` and frees the old; on failure
- *  returns NULL and leaves the old block as it was. `block` may be NULL if old_bytes is 0. */
+/** Moves a block of `old_bytes` into a new one of `new_bytes` and frees the old one. On failure returns NULL and leaves
+ *  the old block as it was. `block` may be NULL if old_bytes is 0. */
 HS_API void *hs_grow(void *block, size_t old_bytes, size_t new_bytes);
 
 /** Gives a block back; NULL is allowed. */
 HS_API void hs_free(void *block);
 
-/** Rounds up to a whole number of HS_ALIGN bytes. */
+/** Rounds `bytes` up to a multiple of HS_ALIGN. */
 static inline size_t hs_align_up(size_t bytes)
 {
     return (bytes + HS_ALIGN - 1) / HS_ALIGN * HS_ALIGN;
 }
 
-/** A bump arena: many small blocks with one lifetime. Zero-initialise it to start. */
+/** A bump arena: many small blocks with one lifetime. Zero-initialise it to start. One thread at a time may use it. */
 typedef struct hs_arena {
-    struct hs_arena_block *last;
+    struct hs_arena_block *last; /**< the newest block, private; NULL in an empty arena */
 } hs_arena;
 
-/** `bytes` from the arena, aligned to 16; NULL if there is no memory. */
+/** Returns `bytes` bytes of the arena, aligned to 16; NULL if there is no memory. */
 HS_API void *hs_arena_alloc(hs_arena *arena, size_t bytes);
 
-/** A copy of a string in the arena; NULL if there is no memory. */
+/** Returns a copy of a string in the arena; NULL if there is no memory. */
 HS_API char *hs_arena_string(hs_arena *arena, const char *text);
 
-/** Frees everything taken from the arena. */
+/** Frees all blocks of the arena and leaves it empty. */
 HS_API void hs_arena_free(hs_arena *arena);
 
 #endif

@@ -1,10 +1,12 @@
 /**
  * Vectors of the number type and width that a kernel source is compiled for.
  *
- * Included only by kernel sources, which CMake compiles once for each
- * instruction set and number type with HS_KERNEL_F64 set to 0 or 1. Arithmetic
- * is written with the compiler's vector operators: `vec` adds, multiplies and
- * compares lane by lane; comparisons give a `vmask` of all ones or zeros.
+ *     for (size_t i = 0; i < n; i += LANES)              // y = max(x, 0), of any length and alignment
+ *         v_store_some(y + i, v_max((vec){ 0 }, v_load_some(x + i, n - i)), n - i);
+ *
+ * Only kernel sources include it: CMake compiles them once for each instruction set and number type, with HS_KERNEL_F64
+ * set to 0 or 1. Arithmetic uses the compiler's vector operators: `vec` adds, multiplies and compares lane by lane, and
+ * a comparison gives a `vmask` of all ones or zeros. Vectors are plain values; any thread may call.
  */
 #ifndef HASTINGS_TENSOR_SIMD_H
 #define HASTINGS_TENSOR_SIMD_H
@@ -22,6 +24,7 @@
 #error "simd.h is for kernel sources: compile them with hastings_kernels()"
 #endif
 
+/* The bytes of a vector. */
 #if defined(__AVX512F__)
 #define HS_VECTOR_BYTES 64
 #elif defined(__AVX2__)
@@ -30,6 +33,7 @@
 #define HS_VECTOR_BYTES 16
 #endif
 
+/* The kernel's number type, and integers of its size. */
 #if HS_KERNEL_F64
 typedef double real;
 typedef int64_t real_bits;
@@ -40,23 +44,25 @@ typedef int32_t real_bits;
 typedef uint32_t real_ubits;
 #endif
 
-/* Loops over register tiles have constant bounds after inlining; they must be unrolled whole for
- * the tile to live in registers. */
+/* Unrolls a loop over a register tile whole, so that the tile lives in registers. Its bounds are constant after inlining.
+ */
 #if defined(__clang__)
 #define HS_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define HS_UNROLL _Pragma("GCC unroll 32")
 #endif
 
+/* Numbers, masks and bits of numbers. */
 typedef real vec __attribute__((vector_size(HS_VECTOR_BYTES)));
 typedef real_bits vmask __attribute__((vector_size(HS_VECTOR_BYTES)));
 typedef real_ubits vbits __attribute__((vector_size(HS_VECTOR_BYTES)));
-/* The same vector at any address that is aligned for its elements. */
+/* A vec at any address that is aligned for its elements. */
 typedef real vec_unaligned __attribute__((vector_size(HS_VECTOR_BYTES), aligned(sizeof(real))));
 
+/* The numbers of a vector. */
 enum { LANES = HS_VECTOR_BYTES / (int)sizeof(real) };
 
-/* x86's own vectors and functions of them, for what the compiler's operators lack: V_X86(sqrt) is _mm512_sqrt_ps. */
+/* x86's own vectors and functions, where the compiler has no operator: V_X86(sqrt) is _mm512_sqrt_ps. */
 #if defined(__x86_64__)
 #if HS_VECTOR_BYTES == 64 && HS_KERNEL_F64
 typedef __m512d v_x86;
@@ -81,11 +87,13 @@ typedef __m128 v_x86;
 
 #define HS_INLINE static inline __attribute__((always_inline, unused))
 
+/* a in every lane. */
 HS_INLINE vec v_set1(real a)
 {
     return a - (vec){ 0 };
 }
 
+/* Load and store at an aligned address, and with u at any address. */
 HS_INLINE vec v_load(const real *p)
 {
     return *(const vec *)(const void *)p;
@@ -106,7 +114,7 @@ HS_INLINE void v_storeu(real *p, vec a)
     *(vec_unaligned *)(void *)p = a;
 }
 
-/* Lane i: m ? a : b, for a mask of all ones or all zeros. */
+/* a where the mask is set, else b. */
 HS_INLINE vec v_select(vmask m, vec a, vec b)
 {
     return (vec)(((vmask)a & m) | ((vmask)b & ~m));
@@ -129,7 +137,7 @@ HS_INLINE vec v_abs(vec a)
     return (vec)((vbits)a & (~(vbits){ 0 } >> 1));
 }
 
-/* max and min return the second operand if either is NaN and never lose a NaN in b. */
+/* max and min return b if either operand is NaN, so a NaN in b is never lost. */
 #if defined(__x86_64__)
 HS_INLINE vec v_max(vec a, vec b)
 {
@@ -164,14 +172,14 @@ HS_INLINE vec v_sqrt(vec a)
 }
 #endif
 
-/* The sum of all lanes, always in the same (pairwise) order: halves are added until one number is
- * left. */
+/* Adds the two halves of a vector. */
 #define HS_HALVE(result, type, bytes, a)                                                           \
     type __attribute__((vector_size(bytes))) result, result##_high;                                \
     memcpy(&result, &(a), (bytes));                                                                \
     memcpy(&result##_high, (const char *)&(a) + (bytes), (bytes));                                 \
     result += result##_high
 
+/* The sum of all lanes, always in the same pairwise order: halves are added until one number is left. */
 HS_INLINE real v_sum(vec a)
 {
 #if HS_VECTOR_BYTES == 64
@@ -191,7 +199,7 @@ HS_INLINE real v_sum(vec a)
 #endif
 }
 
-/* All ones in lanes 0 .. n-1. */
+/* A mask of lanes 0 .. n-1. */
 HS_INLINE vmask v_first(size_t n)
 {
     vmask index;
@@ -200,7 +208,7 @@ HS_INLINE vmask v_first(size_t n)
     return index < (real_bits)n - (vmask){ 0 };
 }
 
-/* The first n < LANES numbers at p, the other lanes zero; nothing beyond them is touched. */
+/* The first n < LANES numbers at p, and zeros in the other lanes. Memory behind them is not touched. */
 HS_INLINE vec v_load_first(const real *p, size_t n)
 {
 #if HS_VECTOR_BYTES == 64 && HS_KERNEL_F64
@@ -219,6 +227,7 @@ HS_INLINE vec v_load_first(const real *p, size_t n)
 #endif
 }
 
+/* Stores the first n < LANES lanes. */
 HS_INLINE void v_store_first(real *p, vec a, size_t n)
 {
 #if HS_VECTOR_BYTES == 64 && HS_KERNEL_F64
@@ -235,7 +244,7 @@ HS_INLINE void v_store_first(real *p, vec a, size_t n)
 #endif
 }
 
-/* Like the above with n == LANES allowed, for loops whose last turn may be short. */
+/* The same for any n, of which LANES count: for loops whose last turn may be short. */
 HS_INLINE vec v_load_some(const real *p, size_t n)
 {
     return n >= LANES ? v_loadu(p) : v_load_first(p, n);

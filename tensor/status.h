@@ -1,16 +1,19 @@
 /**
- * Status codes: what functions that touch the world (memory, files) return.
+ * Status codes: the results of functions that touch memory or files.
  *
- * Recording functions of a tape return values, never a status; the first error
- * sticks to the tape (see autograd/tape.h). HS_OK is zero, so `if (status)`
- * reads as "if it failed".
+ *     hs_status status = hs_plan_run(plan, &run);
+ *     if (status)                                        // HS_OK is zero
+ *         fprintf(stderr, "%s\n", hs_status_text(status));
+ *
+ * A function that records on a tape returns a value instead; the first error sticks to the tape
+ * (see autograd/tape.h). The texts are the library's own. Any thread may call.
  */
 #ifndef HASTINGS_TENSOR_STATUS_H
 #define HASTINGS_TENSOR_STATUS_H
 
 #include <hastings/tensor/api.h>
 
-/* The one list of codes: name, then the sentence shown to people. */
+/** The one list of codes: X(name, the sentence for people). */
 #define HS_STATUS_LIST(X)                                                                          \
     X(HS_OK, "no error")                                                                           \
     X(HS_ENOMEM, "out of memory")                                                                  \
@@ -23,13 +26,14 @@
     X(HS_EFORMAT, "file is not in the expected format")                                            \
     X(HS_ENONFINITE, "a value is not finite")
 
+/** A status code of HS_STATUS_LIST. */
 typedef enum {
 #define HS_STATUS_ENUM(code, text) code,
     HS_STATUS_LIST(HS_STATUS_ENUM)
 #undef HS_STATUS_ENUM
 } hs_status;
 
-/** The sentence for a code; never NULL. */
+/** Returns the sentence for a code, or "unknown status"; never NULL. */
 HS_API const char *hs_status_text(hs_status status);
 
 #endif

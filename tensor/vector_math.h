@@ -1,11 +1,13 @@
 /**
  * Elementary functions of vectors, for kernel sources (see simd.h).
  *
- * The work is done by glibc's libmvec, which bench/vector_math measured against SLEEF: as fast in
- * some functions, several times as fast in others, with errors within 4 ulp. lgamma, which libmvec
- * lacks, and the functions for random numbers come from SLEEF; f32's softplus, and its sigmoid on
- * AVX-512, are polynomials of our own, which take half of the time. Every lane is computed by itself:
- * its bits do not depend on its position or on the other lanes.
+ *     vec y = v_softplus(v_load(x)), z = v_polygamma(1, y);
+ *
+ * Most functions are those of glibc's libmvec. bench/vector_math measured it against SLEEF: as fast in some functions,
+ * several times as fast in others, with errors within 4 ulp. SLEEF gives lgamma, which libmvec lacks, and the functions
+ * for random numbers. softplus of f32, and sigmoid of f32 on AVX-512, are polynomials of our own, which take half of the
+ * time. Every lane is computed by itself: its bits depend neither on its position nor on the other lanes. There is
+ * nothing to own; any thread may call.
  *
  * Largest errors over the whole range of a type, denormals included:
  *
@@ -16,7 +18,7 @@
  *     lgamma (x > 0)                                                3 ulp
  *     polygamma (x > 0)                    3e-15 relative in f64, 1 ulp in f32, orders 0 to 5
  *
- * NaN gives NaN; infinities and overflow give what C's functions give.
+ * NaN gives NaN. Infinities and overflow give the results of C's functions.
  * Without glibc on x86-64 each lane calls libm.
  */
 #ifndef HASTINGS_TENSOR_VECTOR_MATH_H
@@ -37,8 +39,8 @@
 #include <sleef.h>
 
 /* Names of the libraries' functions: V_MVEC(v, exp) is _ZGVeN16v_expf, and V_SLEEF(log, u35) is
- * Sleef_finz_logf16_u35avx512f. Of SLEEF's two forms the "finz" (without FMA, "cinz") one is
- * taken: the other chooses between algorithms by looking at all lanes together. */
+ * Sleef_finz_logf16_u35avx512f. Of SLEEF's two forms we take "finz" ("cinz" without FMA): the other form looks at all
+ * lanes together to choose an algorithm. */
 #if HS_VECTOR_BYTES == 64
 #define V_MVEC_ISA     _ZGVeN
 #define V_SLEEF_PREFIX Sleef_finz_
@@ -85,6 +87,7 @@
 #define V_SLEEF_BOUND(name, ulp) V_JOIN4(V_SLEEF_NAME(name), V_WIDTH, _##ulp, V_SLEEF_ISA)
 #define V_SLEEF(name, ulp)       V_JOIN2(V_SLEEF_PREFIX, V_SLEEF_BOUND(name, ulp))
 
+/* Declares v_name(x), and v_name(x, y), as the library's function. */
 #define V_UNARY(name)                                                                              \
     __attribute__((const)) vec V_MVEC(v, name)(vec);                                               \
     HS_INLINE vec v_##name(vec x)                                                                  \
@@ -99,8 +102,8 @@
         return V_MVEC(vv, name)(x, y);                                                             \
     }
 
-/* log, and sine and cosine of pi x, whose bits are the same on all machines with FMA: for random
- * numbers, which should not change with the machine or with glibc. */
+/* log, and sine and cosine of pi x, for random numbers, which should not change with the machine or with glibc: their
+ * bits are the same on all machines with FMA. */
 HS_INLINE vec v_log_fixed(vec x)
 {
     return (vec)V_SLEEF(log, u35)(x);
@@ -149,7 +152,7 @@ HS_INLINE vec v_log_fixed(vec x)
     return x;
 }
 
-/* The quarter turn nearest to x is taken off exactly, so that the sine is right near its zeros. */
+/* Takes the nearest quarter turn off x exactly, so that the sine is right near its zeros. */
 HS_INLINE void v_sincospi_fixed(vec x, vec *sine, vec *cosine)
 {
     for (int i = 0; i < LANES; i++) {
@@ -182,9 +185,9 @@ V_UNARY(erf)
 V_UNARY(erfc)
 V_BINARY(pow)
 
-/* exp(-|x|), of which sigmoid and softplus are made. Where 16 numbers go at once, calling a library takes as long as its
- * work, and here it is part of the loop: 2^n exp(r) with |r| <= log(2) / 2 and the polynomial of degree 6 with the
- * least relative error (3e-9). */
+/* exp(-|x|), from which sigmoid and softplus are made. With 16 numbers at once, the call of a library takes as long as
+ * its work, so the loop has the function inline: 2^n exp(r) with |r| <= log(2) / 2 and the polynomial of degree 6 with
+ * the least relative error (3e-9). */
 HS_INLINE vec v_exp_minus_abs(vec x)
 {
 #if HS_VECTOR_BYTES == 64 && !HS_KERNEL_F64
@@ -200,8 +203,8 @@ HS_INLINE vec v_exp_minus_abs(vec x)
 #endif
 }
 
-/* log(1 + x) for x from 0 to 1. In f32 by the polynomial of degree 10 with the least relative error (1e-8), which takes
- * a third of the time of a function for all x. */
+/* log(1 + x) for x from 0 to 1. In f32 it is the polynomial of degree 10 with the least relative error (1e-8), which
+ * takes a third of the time of a function for all x. */
 HS_INLINE vec v_log1p_unit(vec x)
 {
 #if HS_KERNEL_F64
@@ -227,8 +230,7 @@ HS_INLINE vec v_softplus(vec x)
     return v_max(V_CONST(0), x) + v_log1p_unit(v_exp_minus_abs(x));
 }
 
-/* log |gamma(x)|. SLEEF's function ends before the type does; up there Stirling's first term is
- * all there is. */
+/* log |gamma(x)|. SLEEF's function overflows before the type does; up there Stirling's first term is exact enough. */
 HS_INLINE vec v_lgamma(vec x)
 {
     const vec limit = V_CONST(HS_KERNEL_F64 ? 1e300 : 1e30);
@@ -236,8 +238,8 @@ HS_INLINE vec v_lgamma(vec x)
 }
 
 /* x Phi(x) = x/2 erfc(-x / sqrt 2). In the lower tail erfc turns the rounding of its argument z
- * into an error of 2 z^2 ulp; so the part that was rounded away, `rest`, is found by an exact
- * product of halves, and erfc(z + rest) = erfc(z) (1 - 2 z rest) to first order. */
+ * into an error of 2 z^2 ulp. An exact product of halves therefore finds the part that was rounded
+ * away, `rest`, and erfc(z + rest) = erfc(z) (1 - 2 z rest) to first order. */
 HS_INLINE vec v_gelu(vec x)
 {
     const real high = HS_KERNEL_F64 ? (real)0x1.6a09e6p-1 : (real)0.70703125;
@@ -284,9 +286,8 @@ static inline double v_polygamma_lane(int n, double x)
     return n % 2 ? size : -size;
 }
 
-/* digamma. On [1, 2] the rational form of Boost.Math (J. Maddock, 2006), which has the zero at
- * 1.4616... as a factor and so keeps its relative accuracy there; elsewhere recurrence and the
- * asymptotic series. */
+/* digamma. On [1, 2] it is the rational form of Boost.Math (J. Maddock, 2006), which has the zero at 1.4616... as a
+ * factor and so keeps its relative accuracy there; elsewhere recurrence and the asymptotic series. */
 static inline double v_digamma_lane(double x)
 {
     static const double p[] = {
@@ -324,8 +325,8 @@ static inline double v_digamma_lane(double x)
     return sum + (g * 0.99558162689208984 + g * (top / bottom));
 }
 
-/* The n-th derivative of digamma (the (n+1)-th of lgamma), lane by lane in double. Its limit from
- * above at 0, and NaN below. */
+/* The n-th derivative of digamma (the (n+1)-th of lgamma), lane by lane in double. At 0 it is the limit from above, and
+ * NaN below. */
 HS_INLINE vec v_polygamma(int n, vec x)
 {
     for (int i = 0; i < LANES; i++) {
