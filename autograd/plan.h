@@ -1,10 +1,10 @@
 /**
  * A plan: the part of a tape that some outputs need, made ready to run fast.
  *
- * Making a plan removes dead and equal nodes, fuses elementwise chains, and bias and activation into
- * products, and lays all buffers out in one block. Running it allocates nothing. The batch is cut
- * into shards of whole start points; threads run the whole plan on shards, and what is summed over
- * the batch is added in an order that does not depend on the threads: same inputs, same bits.
+ * Making a plan removes dead and equal nodes, fuses elementwise chains, fuses bias and activation into products, and
+ * lays all buffers out in one block. Running a plan allocates nothing. The batch is cut into shards of whole start
+ * points, and each thread runs the whole plan on some shards. Sums over the batch have an order that does not depend
+ * on the threads: same inputs, same bits.
  *
  *     hs_plan *plan;
  *     hs_status status = hs_plan_new(&plan, (hs_var[]){ loss, slope }, 2,
@@ -15,101 +15,108 @@
  *     const double *value = hs_plan_get(plan, loss);
  *     hs_plan_free(plan);
  *
- * A plan keeps nothing of the tape but constants: the tape must outlive it, and may grow further.
- * One plan runs on one caller at a time; different plans may run at once.
+ * The plan owns its buffers and outputs. It uses the tape's constants and names: the tape must outlive it, and may
+ * grow further. One thread at a time may use a plan; different plans may run at once.
  */
 #ifndef HASTINGS_AUTOGRAD_PLAN_H
 #define HASTINGS_AUTOGRAD_PLAN_H
 
 #include <hastings/autograd/tape.h>
 
+/** A plan. */
 typedef struct hs_plan hs_plan;
 
+/** The batch of a plan, and how to run it; zeros are the defaults. */
 typedef struct {
     size_t starts;         /**< start points in the batch; 0 means 1 */
-    size_t rows_per_start; /**< proposals of each; 0 means 1 */
+    size_t rows_per_start; /**< rows (proposals) of each start point; 0 means 1 */
     int threads;           /**< 0: hs_threads_default(), or 1 if a run is too short to share */
     size_t shard_starts;   /**< start points in a shard; 0: chosen from sizes, never from threads */
-    void *const *into;     /**< NULL, or per output NULL or the caller's memory for its value: an
-                                 output of shared extent is then written there */
-    bool trace;            /**< keep every node apart, and look for the first non-finite value */
-    bool factors;          /**< of a batch of one row, leave gradients of weights as factors: see
+    void *const *into;     /**< NULL, or for each output NULL or the caller's memory, to which a run
+                                writes that output; its extent must be shared */
+    bool trace;            /**< keeps nodes apart, and looks for the first non-finite value */
+    bool factors;          /**< leaves gradients of weights as factors if the batch has one row: see
                                 hs_plan_factors() */
 } hs_plan_options;
 
-/** What varies from run to run. */
+/** The address of a run's draws. */
 typedef struct {
-    uint64_t seed;
-    uint64_t step;
-    uint64_t first_row; /**< row number of the first row, where draws are addressed from */
+    uint64_t seed;      /**< seed of all draws */
+    uint64_t step;      /**< step number, below 2^48: another step, other draws */
+    uint64_t first_row; /**< row number of the first row; rows are numbered below 2^32 */
 } hs_run;
 
-/** Makes a plan for n outputs; options may be NULL: one row. On failure *plan is NULL and hs_tape_error() of their tape says
- *  why; if the tape itself was sound, it stays so. */
+/** Makes a plan for n outputs of one tape; NULL options mean one row. The caller frees the plan. On failure *plan
+ *  is NULL and hs_tape_error() says why; a sound tape stays sound. */
 HS_API hs_status hs_plan_new(hs_plan **plan, const hs_var *outputs, size_t n,
                              const hs_plan_options *options) HS_MUST_CHECK;
+/** Frees a plan; NULL is allowed. */
 HS_API void hs_plan_free(hs_plan *plan);
 
-/** Points an input (or a bound value) at its data, of the tape's dtype, which is read in every run:
- *  [count] for shared, [starts][count] or [rows][count] for the others. A NULL plan and an input
- *  that the plan does not need are ignored. */
+/** Points an input (or a bound value) at the caller's data, in the tape's dtype, which every run reads: [count]
+ *  for shared, [starts][count] or [rows][count] for the others. A NULL plan, or an input that the plan does not
+ *  need, is ignored. */
 HS_API void hs_plan_set(hs_plan *plan, hs_var input, const void *data);
 
-/** Runs the plan. HS_EINVAL if an input has no data, HS_EOVERFLOW if rows or steps have no address,
- *  with a message in hs_plan_error(). */
+/** Runs the plan. Returns HS_EINVAL if an input has no data (or the plan is NULL) and HS_EOVERFLOW if rows or
+ *  steps have no address; hs_plan_error() has the sentence. */
 HS_API hs_status hs_plan_run(hs_plan *plan, const hs_run *run) HS_MUST_CHECK;
 
-/** The value of an output after a run, in the tape's dtype: [count], [starts][count] or
- *  [rows][count]; NULL if it is not an output of this plan. Valid until the next run. */
+/** Returns the value of an output after a run, in the tape's dtype: [count], [starts][count] or [rows][count].
+ *  NULL if it is not an output of this plan. The plan owns the value, which the next run overwrites. */
 HS_API const void *hs_plan_get(const hs_plan *plan, hs_var output);
 
 /**
- * An output that a plan with `factors` did not compute, because it is a sum of few outer products, as the gradient of
- * a weight is if the batch has one row: sum over k < count of a[k] b[k]^T, a[k] of `rows` numbers and b[k] of `columns`.
- * Of large weights, whoever uses the gradient saves writing and reading it.
+ * An output as a sum of few outer products: sum over k < count of a[k] b[k]^T. With a batch of one row the gradient
+ * of a weight has this form. A plan with `factors` then leaves a large gradient uncomputed, which saves its user from
+ * writing and reading it.
  */
 typedef struct {
-    size_t rows, columns, count;
-    const void *const *a, *const *b;
+    size_t rows, columns, count; /**< length of every a[k] and every b[k]; number of products */
+    const void *const *a,        /**< [count] vectors a[k] */
+        *const *b;               /**< [count] vectors b[k] */
 } hs_factors;
 
-/** NULL if the output has a value. Valid as long as the plan; what they point at until its next run. */
+/** Returns the factors of an output; NULL if it has a value. They live as long as the plan; the next run
+ *  overwrites the numbers that they point at. */
 HS_API const hs_factors *hs_plan_factors(const hs_plan *plan, hs_var output);
 
-/** The first element of an output as a double; NaN if it is not an output. */
+/** Returns the first element of an output as a double; NaN if it is not an output. */
 HS_API double hs_plan_scalar(const hs_plan *plan, hs_var output);
 
-/** What went wrong in the last run, or ""; owned by the plan. */
+/** Returns the error of the last run as a sentence, or "". The plan owns the text. */
 HS_API const char *hs_plan_error(const hs_plan *plan);
 
-/** The first node, in the order of computation, that had a NaN or an infinity in the last run of a
- *  plan with `trace`: */
+/** The first node, in the order of computation, with a NaN or an infinity in the last run of a plan with `trace`. */
 typedef struct {
-    hs_var node;
-    const char *op; /**< its op, its name (or ""), and where it was recorded */
-    const char *name;
-    const char *at;
+    hs_var node;       /**< the node */
+    const char *op;    /**< its op */
+    const char *name;  /**< its name, or "" */
+    const char *at;    /**< the place where it was recorded */
     size_t row;        /**< start or row number; 0 for a shared value */
     size_t coordinate; /**< index into the value, flattened */
-    double value;
+    double value;      /**< the number that is not finite */
 } hs_nonfinite;
 
-/** True, and *found filled in, if there is one. */
+/** Fills *found and returns true if there is such a node. */
 HS_API bool hs_plan_nonfinite(const hs_plan *plan, hs_nonfinite *found);
 
 /** Facts for tests, benchmarks and the curious. */
 typedef struct {
-    size_t nodes; /**< nodes that the outputs need, before merging */
-    size_t steps; /**< kernel calls of one shard and of the shared parts */
-    size_t shards, shard_starts;
-    size_t bytes_per_shard; /**< workspace of one thread */
-    double flops;           /**< of the matrix products of one run */
-    double matrix_bytes;    /**< of matrices, read for their products with vectors of a shard */
+    size_t nodes;                /**< nodes that the outputs need, before merging */
+    size_t steps;                /**< kernel calls of one shard and of the shared parts */
+    size_t shards, shard_starts; /**< shards of the batch, and start points in a shard */
+    size_t bytes_per_shard;      /**< workspace of one thread */
+    double flops;                /**< floating-point operations of the matrix products of one run */
+    double matrix_bytes;         /**< bytes of matrices that multiply vectors of one shard */
 } hs_plan_facts;
+
+/** Returns the facts about a plan. */
 HS_API hs_plan_facts hs_plan_describe(const hs_plan *plan);
 
-/** Prints one line per step, and the same in Graphviz's language. */
+/** Prints one line per step. */
 HS_API void hs_plan_print(const hs_plan *plan, FILE *out);
+/** Prints the plan in Graphviz's language: `dot -Tsvg`. */
 HS_API void hs_plan_dot(const hs_plan *plan, FILE *out);
 
 #endif

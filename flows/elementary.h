@@ -13,23 +13,22 @@
 
 #include <hastings/flows/flow.h>
 
-/** x = exp(log_scale) z + shift, coordinate by coordinate. */
+/** A scaling: x = exp(log_scale) z + shift, coordinate by coordinate. */
 typedef struct {
-    const char *name; /**< NULL: "scaling", "scaling2" ..., the first that is free */
-    size_t dim;
-    bool shift;             /**< with a shift, which starts at 0 unless shift_init is given */
-    hs_init log_scale_init; /**< zeroed: 0, the identity */
-    hs_init shift_init;
+    const char *name;       /**< NULL: "scaling", "scaling2" ..., the first free name */
+    size_t dim;             /**< length of the vectors */
+    bool shift;             /**< has a shift; without it the shift is 0 */
+    hs_init log_scale_init; /**< initialiser of log_scale; zeroed: 0, the identity */
+    hs_init shift_init;     /**< initialiser of the shift; zeroed: 0 */
 } hs_scaling_options;
 
-/** A scaling, whose parameters are name.log_scale and name.shift. */
+/** Makes a scaling with the parameters name.log_scale [dim] and, if it has a shift, name.shift [dim]. */
 HS_API hs_flow *hs_flow_scaling_new(hs_params *ps, const hs_scaling_options *options);
 
-/** x[i] = z[order[i]], where `order` (copied) has each of 0 .. dim-1 once. A NULL order reverses.
- */
+/** Makes the permutation x[i] = z[order[i]]. `order` (copied) has each of 0 .. dim-1 once; NULL reverses. */
 HS_API hs_flow *hs_flow_permutation_new(hs_params *ps, size_t dim, const size_t *order);
 
-/** A permutation drawn from all, each as likely as the others: equal seeds give equal ones. */
+/** Makes a permutation drawn uniformly from all; equal seeds give equal permutations. */
 HS_API hs_flow *hs_flow_shuffle_new(hs_params *ps, size_t dim, uint64_t seed);
 
 #endif

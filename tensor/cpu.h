@@ -6,8 +6,8 @@
  *     ...                                                // arithmetic
  *     hs_restore_denormals(before);
  *
- * CMake's hastings_kernels() compiles a kernel source once for each instruction set and number type. Each variant exports
- * a table under the name that HS_KERNEL() makes, and callers index the tables by hs_cpu_isa() and dtype.
+ * CMake's hastings_kernels() compiles a kernel source once for each instruction set and number type. Each variant
+ * exports a table under the name that HS_KERNEL() makes, and callers index the tables by hs_cpu_isa() and dtype.
  * There is nothing to own. Any thread may call.
  */
 #ifndef HASTINGS_TENSOR_CPU_H
@@ -31,9 +31,9 @@ HS_API hs_isa hs_cpu_isa(void);
 HS_API const char *hs_isa_name(hs_isa isa);
 
 /**
- * Makes the calling thread take denormal numbers (below 1e-38 in f32) for 0 from now on. Gradients are full of them where
- * densities vanish, and arithmetic with them is tens of times slower. Returns the previous setting. On machines other
- * than x86-64 it does nothing.
+ * Makes the calling thread take denormal numbers (below 1e-38 in f32) for 0 from now on. Gradients are full of them
+ * where densities vanish, and arithmetic with them is tens of times slower. Returns the previous setting. On machines
+ * other than x86-64 it does nothing.
  */
 HS_API unsigned hs_flush_denormals(void);
 /** Restores a setting that hs_flush_denormals() returned on this thread. */
@@ -45,7 +45,7 @@ HS_API void hs_restore_denormals(unsigned before);
 #define HS_KERNEL(name) HS_KERNEL_JOIN(name, HS_KERNEL_ISA, HS_KERNEL_TYPE)
 
 /** @def HS_KERNEL_TABLE
- *  Declares the six variants `const type hs__name_<isa>_<dtype>` and the table name_table[isa][dtype] of their addresses.
+ *  Declares the six variants `const type hs__name_<isa>_<dtype>`, and name_table[isa][dtype] with their addresses.
  *  On machines other than x86-64 only the base variants exist. */
 #if defined(__x86_64__)
 #define HS_KERNEL_TABLE(type, name)                                                                \

@@ -7,8 +7,9 @@
  *     hs_free(x);
  *
  * Every block is aligned to HS_ALIGN bytes, so that vector kernels may use aligned access. The caller owns a block
- * and gives it back with hs_free(). Any thread may call, if the allocator allows that; the default one does.
- * A program may replace the allocator before its first call into the library: tests count allocations and fail the n-th.
+ * and gives it back with hs_free(). Any thread may call, if the allocator allows that; the default one does. A
+ * program may replace the allocator before its first call into the library: tests count allocations and fail the
+ * n-th.
  */
 #ifndef HASTINGS_TENSOR_MEMORY_H
 #define HASTINGS_TENSOR_MEMORY_H
@@ -37,8 +38,8 @@ HS_API void *hs_alloc(size_t bytes);
 /** Returns a block of count * size bytes, all zero; NULL if there is no memory or the product overflows. */
 HS_API void *hs_alloc_zero(size_t count, size_t size);
 
-/** Moves a block of `old_bytes` into a new one of `new_bytes` and frees the old one. On failure returns NULL and leaves
- *  the old block as it was. `block` may be NULL if old_bytes is 0. */
+/** Moves a block of `old_bytes` into a new one of `new_bytes` and frees the old one. On failure returns NULL and
+ *  leaves the old block as it was. `block` may be NULL if old_bytes is 0. */
 HS_API void *hs_grow(void *block, size_t old_bytes, size_t new_bytes);
 
 /** Gives a block back; NULL is allowed. */

@@ -66,10 +66,10 @@ typedef struct hs_product {
 HS_API void hs_product_run(hs_dtype dtype, const hs_product *product);
 
 /**
- * dw[o * in + i] (+)= sum over l < lanes of dy[o * dy_stride + l] * x[i * x_stride + l],
- * and with db also db[o] (+)= sum over l < lanes of dy[o * dy_stride + l]: the gradients of a layer's weights and of its
- * bias in one reading of dy. `lanes` is the true number of lanes: padding is never used, not even a NaN.
- * If lanes > 1, dy, x and their strides are aligned as for hs_product; if lanes == 1 they need not be.
+ * dw[o * in + i] (+)= sum over l < lanes of dy[o * dy_stride + l] * x[i * x_stride + l], and with db also db[o] (+)=
+ * sum over l < lanes of dy[o * dy_stride + l]: the gradients of a layer's weights and of its bias in one reading of
+ * dy. `lanes` is the true number of lanes: padding is never used, not even a NaN. If lanes > 1, dy, x and their
+ * strides are aligned as for hs_product; if lanes == 1 they need not be.
  */
 typedef struct {
     size_t out, in, lanes; /**< outputs, inputs and lanes */
@@ -94,10 +94,10 @@ HS_API void hs_product_sum_run(hs_dtype dtype, const hs_product_sum *product);
 HS_API size_t hs_product_sum_scratch(hs_dtype dtype, const hs_product_sum *product);
 
 /**
- * y[(o * n + j) * y_stride + l] = sum over k < in of a(o, k) * b(k, j) lane by lane, o < out, j < n, where a(o, k)
- * stands at a[(o * a_out + k * a_in) * a_stride + l], and b(k, j) at b[(k * b_in + j * b_n) * b_stride + l]. A factor
- * that is the same in all lanes has a_stride (b_stride) 1 and a_shared (b_shared) set: its element is then
- * a[o * a_out + k * a_in]. If lanes > 1, y and every factor that is not shared are aligned and padded as for hs_product.
+ * y[(o * n + j) * y_stride + l] = sum over k < in of a(o, k) * b(k, j) lane by lane, for o < out, j < n, where
+ * a(o, k) stands at a[(o * a_out + k * a_in) * a_stride + l], and b(k, j) at b[(k * b_in + j * b_n) * b_stride + l].
+ * A factor that is the same in all lanes has a_stride (b_stride) 1 and a_shared (b_shared) set: its element is then
+ * a[o * a_out + k * a_in]. If lanes > 1, y and every other factor are aligned and padded as for hs_product.
  */
 typedef struct {
     size_t out, in, n, lanes;     /**< rows of a, columns of a, columns of b, and lanes */

@@ -10,8 +10,8 @@
  *                    0, 100, 4, z);
  *
  * The key is the seed; the counter is (row, column / 4, low word of step, stream and high part of step). One counter
- * gives the 32 leading bits of four columns. f64 takes its trailing bits from a second counter, which differs in the top
- * bit of the stream word: an f32 draw is the f64 draw at the same address in lower precision.
+ * gives the 32 leading bits of four columns. f64 takes its trailing bits from a second counter, which differs in the
+ * top bit of the stream word: an f32 draw is the f64 draw at the same address in lower precision.
  *
  * The caller owns all memory. Any number of threads may call at once.
  */
@@ -40,9 +40,9 @@ typedef struct {
 HS_API double hs_random_at(hs_dtype dtype, hs_distribution d, hs_address at, uint32_t row,
                            uint32_t column);
 
-/** Writes out[column * stride + lane], the draw of row row0 + lane, for lane < lanes and column < columns: the layout of
- *  shards. `out` and stride are aligned to HS_ALIGN bytes. Padding lanes, up to a multiple of HS_ALIGN bytes, get draws
- *  as well, so that they never hold odd numbers. */
+/** Writes out[column * stride + lane], the draw of row row0 + lane, for lane < lanes and column < columns: the
+ *  layout of shards. `out` and stride are aligned to HS_ALIGN bytes. Padding lanes, up to a multiple of HS_ALIGN
+ *  bytes, get draws as well, so that they never hold odd numbers. */
 HS_API void hs_random_lanes(hs_dtype dtype, hs_distribution d, hs_address at, uint32_t row0,
                             size_t lanes, size_t columns, void *out, size_t stride);
 

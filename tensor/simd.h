@@ -4,9 +4,9 @@
  *     for (size_t i = 0; i < n; i += LANES)              // y = max(x, 0), of any length and alignment
  *         v_store_some(y + i, v_max((vec){ 0 }, v_load_some(x + i, n - i)), n - i);
  *
- * Only kernel sources include it: CMake compiles them once for each instruction set and number type, with HS_KERNEL_F64
- * set to 0 or 1. Arithmetic uses the compiler's vector operators: `vec` adds, multiplies and compares lane by lane, and
- * a comparison gives a `vmask` of all ones or zeros. Vectors are plain values; any thread may call.
+ * Only kernel sources include it: CMake compiles them once for each instruction set and number type, with
+ * HS_KERNEL_F64 set to 0 or 1. Arithmetic uses the compiler's vector operators: `vec` adds, multiplies and compares
+ * lane by lane, and a comparison gives a `vmask` of all ones or zeros. Vectors are plain values; any thread may call.
  */
 #ifndef HASTINGS_TENSOR_SIMD_H
 #define HASTINGS_TENSOR_SIMD_H
@@ -44,8 +44,7 @@ typedef int32_t real_bits;
 typedef uint32_t real_ubits;
 #endif
 
-/* Unrolls a loop over a register tile whole, so that the tile lives in registers. Its bounds are constant after inlining.
- */
+/* Unrolls a loop over a register tile, so that the tile lives in registers. Its bounds are constant after inlining. */
 #if defined(__clang__)
 #define HS_UNROLL _Pragma("clang loop unroll(full)")
 #else

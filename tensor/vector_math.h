@@ -3,11 +3,11 @@
  *
  *     vec y = v_softplus(v_load(x)), z = v_polygamma(1, y);
  *
- * Most functions are those of glibc's libmvec. bench/vector_math measured it against SLEEF: as fast in some functions,
- * several times as fast in others, with errors within 4 ulp. SLEEF gives lgamma, which libmvec lacks, and the functions
- * for random numbers. softplus of f32, and sigmoid of f32 on AVX-512, are polynomials of our own, which take half of the
- * time. Every lane is computed by itself: its bits depend neither on its position nor on the other lanes. There is
- * nothing to own; any thread may call.
+ * Most functions are those of glibc's libmvec. bench/vector_math measured it against SLEEF: as fast in some
+ * functions, several times as fast in others, with errors within 4 ulp. SLEEF gives lgamma, which libmvec lacks, and
+ * the functions for random numbers. softplus of f32, and sigmoid of f32 on AVX-512, are polynomials of our own, which
+ * take half of the time. Every lane is computed by itself: its bits depend neither on its position nor on the other
+ * lanes. There is nothing to own; any thread may call.
  *
  * Largest errors over the whole range of a type, denormals included:
  *
@@ -325,8 +325,8 @@ static inline double v_digamma_lane(double x)
     return sum + (g * 0.99558162689208984 + g * (top / bottom));
 }
 
-/* The n-th derivative of digamma (the (n+1)-th of lgamma), lane by lane in double. At 0 it is the limit from above, and
- * NaN below. */
+/* The n-th derivative of digamma (the (n+1)-th of lgamma), lane by lane in double. At 0 it is the limit from
+ * above, and NaN below. */
 HS_INLINE vec v_polygamma(int n, vec x)
 {
     for (int i = 0; i < LANES; i++) {
