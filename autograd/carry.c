@@ -1,24 +1,23 @@
-/* Finds what is computed of x and of y alike: x's part of the tape is looked up, node by node, with y in the place of x. */
+/* Finds the values that the tape computes of x and of y alike: looks up each node of x with y in the place of x. */
 #include "tape_internal.h"
 
 #include <hastings/autograd/carry.h>
 
 #include <string.h>
 
-/* Of what a node is computed. */
+/* The leaves that a node is computed from. OF_OTHERS: draws, other inputs, changing values. */
 typedef enum { OF_CONSTANTS, OF_X, OF_OTHERS } origin;
 
 typedef struct {
     hs_tape *tape;
     const hs_succession *s;
     int32_t size;
-    int32_t *same; /* the first node that computes the same as this one */
-    int32_t *slot; /* those first nodes by hash, open addressing; -1 is free */
+    int32_t *same; /* the first node that computes the same value */
+    int32_t *slot; /* these first nodes by hash, open addressing; -1 is free */
     uint32_t mask;
-    int32_t
-        *image;   /* [ways][size]: the node that computes of y what this one does of x; -1: none */
-    int32_t *map; /* what takes the place of a node */
-    int32_t *in;  /* inputs of the node that is looked up */
+    int32_t *image; /* [ways][size]: the counterpart of a node, with y for x; -1 if there is none */
+    int32_t *map;   /* the node that takes the place of this one */
+    int32_t *in;    /* inputs of the node to look up */
     unsigned char *origin;
     bool *costly, *live, *kept, *wanted;
 } search;
@@ -62,7 +61,7 @@ static void release(search *f)
 
 /* ---- Equal nodes ------------------------------------------------------------------------------ */
 
-/* The place in the table of a node like `node` whose inputs are f->in; it is free if there is none. */
+/* The slot of the node that equals `node` with inputs f->in; a free slot if there is none. */
 static int32_t *look_up(const search *f, const tape_node *node)
 {
     uint64_t hash = (uint64_t)node->op * 31 + hs_shape_count(&node->shape);
@@ -84,7 +83,7 @@ static int32_t *look_up(const search *f, const tape_node *node)
     return &f->slot[at];
 }
 
-/* The part of a joined value that a slice takes out again; -1 if it is no slice, or not of one whole part. */
+/* The part of a concat that a slice takes out again; -1 if the node is no slice, or not of one whole part. */
 static int32_t part_taken(const search *f, const tape_node *node)
 {
     const tape_node *joined = node->op == OP_slice ? &f->tape->node[f->same[node->input[0]]] : NULL;
@@ -118,7 +117,7 @@ static void find_equals(search *f)
     }
 }
 
-/* ---- What may be remembered -------------------------------------------------------------------- */
+/* ---- Values that may be carried ------------------------------------------------------------------ */
 
 static bool is_changing(const search *f, int32_t id)
 {
@@ -138,7 +137,7 @@ static origin origin_of_leaf(const search *f, int32_t id)
                : OF_CONSTANTS;
 }
 
-/* Sums over the batch are of all its rows, of which some move and others don't. */
+/* A sum over the batch is OF_OTHERS: some of its rows move, others do not. */
 static void find_origins(search *f)
 {
     for (int32_t id = 0; id < f->size; id++) {
@@ -187,7 +186,7 @@ static void find_images(search *f, size_t way)
     }
 }
 
-/* Marks what values need; what is kept needs nothing, and is wanted. */
+/* Marks the nodes that `values` need as live. A kept node needs no inputs: if it is live, it is wanted. */
 static void mark_live(search *f, const hs_var *values, size_t n)
 {
     memset(f->live, 0, (size_t)f->size);
@@ -203,14 +202,14 @@ static void mark_live(search *f, const hs_var *values, size_t n)
     }
 }
 
-/* Nothing is kept whose image is not computed anyway, and nothing at all if y is a function of x: what is computed of y
- * would itself be of x. */
+/* Keep a value only if its counterpart at y is computed anyway. Keep none if y is a function of x: values of y would be
+ * values of x themselves. */
 static void find_kept(search *f)
 {
     for (size_t way = 0; way < f->s->ways; way++)
         if (f->origin[f->s->y[way].id] != OF_OTHERS)
             return;
-    bool *computed = f->wanted; /* not in use yet: nodes that are live, or equal to one that is */
+    bool *computed = f->wanted; /* borrowed: marks nodes that equal a live one */
     for (int32_t id = 0; id < f->size; id++)
         computed[f->same[id]] = computed[f->same[id]] || f->live[id];
     for (int32_t id = 0; id < f->size; id++) {
@@ -225,7 +224,7 @@ static void find_kept(search *f)
 
 /* ---- The new values ---------------------------------------------------------------------------- */
 
-/* Records anew what depends on the inputs that take the place of what is wanted. */
+/* Makes an input for each wanted node, and records the nodes that depend on one anew. */
 static void replace(search *f, const char *at)
 {
     hs_var inputs[4096]; /* of one node: hs_concat's limit */
@@ -254,7 +253,7 @@ static void replace(search *f, const char *at)
     }
 }
 
-/* A node that was live may be equal to the image, and stand for it. */
+/* A live node that equals an image stands for it. */
 static void find_recorded_images(search *f, int32_t *recorded)
 {
     for (int32_t id = f->size - 1; id >= 0; id--)

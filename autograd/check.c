@@ -28,7 +28,7 @@ static size_t numbers_of(const checker *c, hs_var x)
            (extent == HS_SHARED ? 1 : starts * (extent == HS_ROW ? rows : 1));
 }
 
-/* A plan for outputs, all inputs set. */
+/* Makes a plan of outputs and sets all inputs. */
 static hs_status open_plan(checker *c, const hs_var *outputs, size_t n, hs_plan **plan)
 {
     const hs_status status = hs_plan_new(plan, outputs, n, &c->batch);
@@ -80,8 +80,8 @@ static hs_status compare(checker *c, hs_var y, const hs_var *gradient, int order
     for (size_t i = 0; !status && i < c->checked; i++) {
         const double *found = hs_plan_get(slopes, gradient[i]);
         for (size_t k = 0; !status && k < c->count[i]; k++) {
-            /* Steep functions want short steps, flat ones long: the step that agrees better counts.
-             * A gradient that is wrong agrees with none. */
+            /* Steep functions want short steps, flat ones long: the step that agrees best counts.
+             * A wrong gradient agrees with none. */
             double error = (double)INFINITY, expected = 0;
             for (double step = 1e-3; !status && step > 1e-6 && error > 1e-8; step /= 10) {
                 double slope;

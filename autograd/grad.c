@@ -4,7 +4,7 @@
 #undef HS_HERE
 #define HS_HERE at
 
-/* g brought to the shape and extent of x: what was broadcast is summed, what is missing stretched. */
+/* Brings g to the shape and extent of x: sums over axes and rows that x lacks, and stretches g over those that g lacks. */
 static hs_var conform(hs_var g, hs_var x, const char *at)
 {
     if (!hs_var_ok(g))
@@ -22,7 +22,7 @@ static hs_var zeros_like(hs_var x, const char *at)
     return hs_broadcast(hs_const(x.tape, 0), hs_var_shape(x), hs_var_extent(x));
 }
 
-/* Marks what depends on any of wrt, up to node `last`. */
+/* Marks the nodes up to `last` that depend on any of wrt. */
 static void mark_dependents(const hs_tape *tape, const hs_var *wrt, size_t n, int32_t last,
                             bool *depends)
 {
@@ -38,7 +38,7 @@ static void mark_dependents(const hs_tape *tape, const hs_var *wrt, size_t n, in
     }
 }
 
-/* gradient[id] += share, where `share` is the part that came through one use. */
+/* gradient[id] += share, the gradient through one use of the node. */
 static void add_share(hs_var *gradient, int32_t id, hs_var share, const char *at)
 {
     if (share.id < 0) /* zero */

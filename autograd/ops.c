@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* What is recorded here on behalf of a caller carries the caller's place. */
+/* Nodes recorded here on behalf of a caller carry the caller's place. */
 #undef HS_HERE
 #define HS_HERE at
 
@@ -18,7 +18,7 @@ static hs_var elementwise(op_code op, const hs_var *x, int n, const op_attribute
     hs_extent extent = node_of(x[0])->extent;
     for (int i = 1; i < n; i++) {
         if (!hs_shape_broadcast(&shape, &node_of(x[i])->shape, &shape)) {
-            /* Name the first operand that clashes with this one, or what the ones before make. */
+            /* Name the first operand that clashes with this one, or the common shape so far. */
             char a[VAR_TEXT], b[VAR_TEXT], so_far[HS_SHAPE_TEXT];
             hs_shape unused;
             int k = 0;
@@ -97,9 +97,9 @@ hs_var hs_stop_at(hs_var x, const char *at)
 
 /* ---- Products ------------------------------------------------------------------------------- */
 
-/* The product of matrices, with the batch summed out if `extent` is narrower than both factors'.
- * Only products that need the sum inside are recorded so; wherever one factor can be summed over
- * the batch before the product, that is recorded instead, since it is less work. */
+/* The product of matrices, summed over the batch down to `extent`. If one factor has a narrower extent, the other is
+ * summed before the product, which is less work. Two factors of one extent are summed inside the product if the result
+ * is shared, and after it if there is one per start. */
 static hs_var product(hs_var x, bool tx, hs_var y, bool ty, hs_extent extent, const char *at)
 {
     const hs_extent ex = node_of(x)->extent, ey = node_of(y)->extent;
@@ -314,7 +314,7 @@ hs_var hs_mean_rows_at(hs_var x, const char *at)
     if (extent == HS_SHARED)
         return x;
     op_attributes attributes = hs__attributes_none();
-    attributes.axis = (int)extent; /* which count */
+    attributes.axis = (int)extent; /* the extent to count */
     hs_var count =
         hs__tape_append(x.tape, OP_count, HS_SHARED, hs_scalar_shape(), NULL, 0, &attributes, at);
     return hs_div(hs_sum_rows(x), count);
@@ -453,7 +453,7 @@ hs_var hs_concat_at(const hs_var *xs, size_t n, int axis, const char *at)
     return hs__tape_append(xs[0].tape, OP_concat, extent, shape, xs, (int)n, &attributes, at);
 }
 
-/* Copies `index` to the tape after checking that all of it is below `length`. */
+/* Checks that all of `index` is below `length`, and copies it to the tape. */
 static const size_t *keep_index(hs_var x, const char *op, const size_t *index, size_t n,
                                 size_t length, const char *at)
 {

@@ -126,7 +126,7 @@ void hs_tape_dot(const hs_tape *tape, FILE *out)
 static const char *const stage_names[STAGE_COUNT] = { "before the batch", "for each shard",
                                                       "after the batch" };
 
-/* "relu(add(matmul))": what a step computes, its fused parts included. */
+/* The op of a step with its fused parts: "matmul+bias+relu". */
 static void step_text(const hs_plan *plan, const plan_step *step, char *text, size_t size)
 {
     const plan_node *node = &plan->node[step->node];
@@ -196,7 +196,7 @@ void hs_plan_print(const hs_plan *plan, FILE *out)
     }
 }
 
-/* The nodes that steps read: stored ones, through views and fused parts. */
+/* Draws edges from the stored nodes that a step reads, through views and fused parts. */
 static void dot_edges(const hs_plan *plan, int32_t from, int32_t step, FILE *out)
 {
     const plan_node *node = &plan->node[from];

@@ -7,8 +7,8 @@
 
 #define HS_2_OVER_SQRT_PI 1.12837916709551257389615890312154517
 
-/* What a rule is given: the node y with its inputs and attributes, the gradient g of y, which
- * inputs need a gradient; and where it puts them. */
+/* The arguments of a rule: the node y with its attributes, the gradient g of y, the inputs that need a gradient, and
+ * the place for these gradients. */
 typedef struct {
     hs_var y, g;
     const bool *needed;

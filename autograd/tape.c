@@ -122,7 +122,7 @@ bool hs__inputs_ok(const hs_var *inputs, int n, const char *op, const char *at)
         tape = inputs[i].tape;
     for (int i = 0; i < n; i++) {
         hs_tape *other = inputs[i].tape;
-        if (!other) { /* a value of a tape that could not be made */
+        if (!other) { /* there was no memory for its tape */
             hs_tape_fail(tape, HS_EINVAL, at, "%s: operand %d belongs to no tape", op, i + 1);
             return false;
         }
@@ -281,7 +281,7 @@ hs_var hs_tensor_at(hs_tape *tape, hs_shape shape, const double *values, const c
     if (!tape || tape->status != HS_OK)
         return poison(tape);
     void *data = NULL;
-    if (hs_shape_valid(&shape)) { /* otherwise hs__tape_append() says what is wrong */
+    if (hs_shape_valid(&shape)) { /* otherwise hs__tape_append() reports the shape */
         const size_t count = hs_shape_count(&shape);
         data = hs_arena_alloc(&tape->arena, count * hs_dtype_size(tape->dtype));
         if (!data)

@@ -1,4 +1,4 @@
-/* What a tape is made of; seen by autograd/ alone. */
+/* The inside of a tape; seen by autograd/ alone. */
 #ifndef HASTINGS_AUTOGRAD_TAPE_INTERNAL_H
 #define HASTINGS_AUTOGRAD_TAPE_INTERNAL_H
 
@@ -32,8 +32,8 @@ typedef struct {
 
 extern const op_info hs__op_table[OP_COUNT];
 
-/* What an op needs to know besides its inputs. Unused fields are zero, so that equal nodes have
- * equal bytes (attributes are cleared as a whole before they are filled). */
+/* The facts about an op besides its inputs. Attributes are cleared as a whole before they are filled: equal nodes have
+ * equal bytes. */
 typedef struct {
     double number; /* constant */
     int axis;      /* max_over, logsumexp, slice, pad, concat, gather, scatter */
@@ -45,7 +45,7 @@ typedef struct {
     bool transpose[2];       /* matmul */
     uint32_t stream;         /* normal, uniform */
     const void *data;        /* tensor: values in the tape's dtype */
-    const void *const *base; /* bound: where it is */
+    const void *const *base; /* bound: its place is *base + offset */
     size_t offset;
     const hs_function *function;
 } op_attributes;
@@ -68,7 +68,7 @@ struct hs_tape {
     hs_arena arena;
     tape_node *node;
     int32_t size, capacity;
-    int32_t *bound; /* ids of all bound leaves, so that one place has one node */
+    int32_t *bound; /* ids of all bound leaves: one place has one node */
     int32_t bound_size, bound_capacity;
 };
 
@@ -87,8 +87,8 @@ static inline hs_var poison(hs_tape *tape)
 /* Attributes all zero. */
 op_attributes hs__attributes_none(void);
 
-/* Whether two nodes of one op that are alike in shape and inputs are alike in these too; `bytes` is the size of the
- * value, which a constant tensor has here. */
+/* True if the attributes of two nodes of one op and shape are equal. `bytes` is the size of their value: that of a
+ * constant tensor is among the attributes. */
 bool hs__attributes_equal(const op_attributes *a, const op_attributes *b, size_t bytes);
 
 /* Appends a node. `attributes` may be NULL. */
@@ -96,8 +96,8 @@ hs_var hs__tape_append(hs_tape *tape, op_code op, hs_extent extent, hs_shape sha
                        const hs_var *inputs, int n, const op_attributes *attributes,
                        const char *at);
 
-/* True if all inputs can be used and are of one tape; otherwise that tape (if any) has an error,
- * and the caller returns poison(). */
+/* True if all inputs can be used and belong to one tape. Otherwise that tape has an error, if there is one, and the
+ * caller returns poison(). */
 bool hs__inputs_ok(const hs_var *inputs, int n, const char *op, const char *at);
 
 /* The widest extent of two. */
@@ -110,7 +110,7 @@ static inline hs_extent widest(hs_extent a, hs_extent b)
 enum { VAR_TEXT = HS_SHAPE_TEXT + 80 };
 const char *hs__var_text(hs_var x, char text[VAR_TEXT]);
 
-/* The product of matrices, either transposed, with the batch summed out down to `extent`. */
+/* The product of matrices, either transposed, summed over the batch down to `extent`. */
 hs_var hs__matmul_to(hs_var x, bool tx, hs_var y, bool ty, hs_extent extent, const char *at);
 
 /* Records the gradients of node `y` given the gradient g of its value, for every input i with

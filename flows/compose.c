@@ -63,7 +63,7 @@ hs_flow *hs_flow_compose_new(hs_params *ps, const char *name, hs_flow *const *fl
     bool complete = all && ps, preserves_volume = true;
     for (size_t i = 0; i < n; i++)
         complete = complete && flows[i];
-    if (!complete) { /* a flow that could not be made, or no memory for this one */
+    if (!complete) { /* a part could not be made, or there is no memory */
         hs_params_fail(ps, HS_ENOMEM, "out of memory for flow \"%s\" of %zu flows", name, n);
         for (size_t i = 0; i < n; i++)
             hs_flow_free(flows[i]);

@@ -14,13 +14,13 @@
 /* ---- One coupling ------------------------------------------------------------------------- */
 
 typedef struct {
-    hs_network own; /* apply is NULL without one */
+    hs_network own; /* the user's network; apply is NULL without one */
     hs_mlp net;
-    hs_param constant; /* of the network of an empty half */
+    hs_param constant; /* instead of a network of an empty half */
 } coupling;
 
 typedef struct {
-    const char *name; /* that of the flow */
+    const char *name; /* the flow's name */
     size_t length[2]; /* of the halves */
     size_t n;
     bool affine, first_half;
@@ -28,13 +28,13 @@ typedef struct {
     coupling each[];
 } stack;
 
-/* Which half coupling i moves. */
+/* The half that coupling i moves. */
 static int moved_by(const stack *s, size_t i)
 {
     return i % 2 == 0 ? !s->first_half : s->first_half;
 }
 
-/* Length of what its network returns. */
+/* The length of its network's result. */
 static size_t network_out(const stack *s, size_t i)
 {
     return (s->affine ? 2 : 1) * s->length[moved_by(s, i)];
@@ -63,7 +63,7 @@ static hs_var network(const stack *s, size_t i, hs_tape *tape, hs_var read, cons
     return y;
 }
 
-/* The half x after coupling i, or before it; *log_det grows, if somebody wants it. */
+/* Moves the half x by coupling i, forward or back, and adds to *log_det unless log_det is NULL. */
 static hs_var move(const stack *s, size_t i, bool inverse, hs_var x, hs_var read, hs_var *log_det,
                    const char *at)
 {
@@ -92,7 +92,7 @@ static hs_var move(const stack *s, size_t i, bool inverse, hs_var x, hs_var read
 static hs_var stack_map(const stack *s, bool inverse, hs_var x, hs_var *log_det, const char *at)
 {
     const size_t h = s->length[0], dim = h + s->length[1];
-    hs_var half[2] = { x, x }; /* of which half[0] is not used if it is empty */
+    hs_var half[2] = { x, x }; /* an empty half[0] is not used */
     if (h) {
         half[0] = hs_slice(x, 0, 0, h);
         half[1] = hs_slice(x, 0, h, dim);

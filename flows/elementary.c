@@ -84,8 +84,8 @@ static hs_var permutation_inverse(void *self, hs_var x, hs_var *log_det, const c
     return hs_gather(x, 0, p->place + p->dim, p->dim);
 }
 
-/* Room for a permutation whose forward places are still to be written; of length 0 if the store has
- * failed, NULL if there is no memory. */
+/* Allocates a permutation, whose forward places the caller fills in. Its length is 0 if the store has failed; NULL if
+ * there is no memory. */
 static permutation *permutation_room(hs_params *ps, const char *name, size_t dim)
 {
     hs__flow_check_dim(ps, name, dim);
@@ -96,7 +96,7 @@ static permutation *permutation_room(hs_params *ps, const char *name, size_t dim
     return p;
 }
 
-/* Writes the inverse places, and says if some place is used twice or out of range. */
+/* Writes the inverse places. Fails the store if a place is used twice or out of range. */
 static hs_flow *permutation_finish(hs_params *ps, const char *name, size_t dim, permutation *p)
 {
     static const flow_kind kind = { { permutation_forward, permutation_inverse }, hs_free };
@@ -135,7 +135,7 @@ hs_flow *hs_flow_permutation_new(hs_params *ps, size_t dim, const size_t *order)
 
 hs_flow *hs_flow_shuffle_new(hs_params *ps, size_t dim, uint64_t seed)
 {
-    enum { STREAM = 32766 }; /* away from those that tapes are likely to use */
+    enum { STREAM = 32766 }; /* far from the streams of most tapes */
     permutation *p = permutation_room(ps, "shuffle", dim);
     for (size_t i = 0; p && i < p->dim; i++) { /* Fisher and Yates, from the inside out */
         const double u = hs_random_at(HS_F64, HS_UNIFORM,

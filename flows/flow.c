@@ -80,7 +80,7 @@ const char *hs_flow_name(const hs_flow *flow)
 
 static const char *const direction_name[2] = { "forward", "inverse" };
 
-/* What one direction of a flow gave. A log_det without a tape was not given. */
+/* The result of one direction. A log_det without a tape was not set. */
 typedef struct {
     hs_var y, log_det;
 } mapped;
@@ -149,7 +149,7 @@ static bool usable(const hs_flow *flow, int direction, hs_var x, const char *at)
     return true;
 }
 
-/* The log |det| of T at z is minus that of T^-1 at T(z), and the other way round. */
+/* Derives log |det| from the other direction: log |det T| at z = -log |det T^-1| at T(z), and vice versa. */
 static hs_var derive(const hs_flow *flow, int direction, hs_var y, const char *at)
 {
     const hs_var other = map(flow, !direction, y, true, at).log_det;
@@ -245,7 +245,7 @@ hs_flow *hs_flow_new(hs_params *ps, const hs_flow_spec *spec)
     hs__flow_check_dim(ps, name, spec->dim);
     hs_flow *flow = hs__flow_make(ps, &kind, name, spec->dim, copy);
     if (flow) {
-        copy->name = flow->name; /* the caller's may go */
+        copy->name = flow->name; /* the caller may free its own */
         flow->preserves_volume = spec->preserves_volume;
     }
     return flow;

@@ -1,11 +1,10 @@
-/* What the flows of this folder share: the object itself, and how it is made. */
+/* The object behind a flow, and the functions that make it. */
 #ifndef HASTINGS_FLOWS_FLOW_INTERNAL_H
 #define HASTINGS_FLOWS_FLOW_INTERNAL_H
 
 #include <hastings/flows/flow.h>
 
-/* As hs_flow_map, with the place that nodes are recorded for; log_det is NULL if nobody wants it.
- */
+/* As hs_flow_map, but nodes carry the place `at`, and a NULL log_det is not wanted. */
 typedef hs_var (*flow_map)(void *self, hs_var x, hs_var *log_det, const char *at);
 
 typedef struct {
@@ -22,19 +21,18 @@ struct hs_flow {
     bool preserves_volume;
 };
 
-/* A flow that owns self. A NULL self is no memory, which the store is told; no store, or none for
- * the flow itself, releases self and returns NULL. */
+/* Makes a flow that owns self. A NULL self fails the store with HS_ENOMEM. Without a store, or memory for the flow, it
+ * releases self and returns NULL. */
 hs_flow *hs__flow_make(hs_params *ps, const flow_kind *kind, const char *name, size_t dim,
                        void *self);
 
-/* Makes the store fail if dim is 0; the name is for the message. */
+/* Fails the store if dim is 0 or too large; the message has the name. */
 void hs__flow_check_dim(hs_params *ps, const char *name, size_t dim);
 
-/* Longer than any name: one that is too long stays too long, and hs_params_add() says so. */
+/* Longer than any valid name: hs_params_add() sees that a name is too long, and says so. */
 enum { FLOW_NAME_BUFFER = 2 * HS_NAME_LENGTH };
 
-/* `given`, or if it is NULL the first of stem, stem2, stem3 ... of which the store has no parameter
- * "name.something" yet. */
+/* Returns `given`; if it is NULL, the first name of stem, stem2, stem3 ... without a parameter "name.something". */
 const char *hs__flow_name(hs_params *ps, const char *given, const char *stem,
                           char buffer[FLOW_NAME_BUFFER]);
 

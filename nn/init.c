@@ -74,11 +74,11 @@ void hs__numbers_from_doubles(hs_dtype dtype, const double *from, size_t n, void
     }
 }
 
-/* Element e is the draw at row e / DRAW_COLUMNS, column e % DRAW_COLUMNS. Drawn in double and then
- * rounded, so that both number types start from the same point. */
+/* Element e is the draw at row e / DRAW_COLUMNS, column e % DRAW_COLUMNS, made in double and then
+ * rounded: both number types start from the same point. */
 enum { DRAW_COLUMNS = 1024, DRAW_STREAM = 32767 };
 
-/* What a parameter is filled with. A part is so many rows: worth a thread of its own. */
+/* Rows of draws in a part: enough work for a thread. */
 enum { PART_ROWS = 256 };
 
 typedef struct {

@@ -8,7 +8,7 @@
 #undef HS_HERE
 #define HS_HERE at
 
-/* Longer than any name: one that is too long stays too long, and hs_params_add() says so. */
+/* Longer than any valid name: hs_params_add() sees that a name is too long, and says so. */
 enum { NAME_BUFFER = 2 * HS_NAME_LENGTH };
 
 static hs_param add(hs_params *ps, const char *layer, const char *part, hs_shape shape,

@@ -35,7 +35,7 @@ hs_var hs_activate_at(hs_activation activation, hs_var x, const char *at)
                         (int)activation);
 }
 
-/* Longer than any name: one that is too long stays too long, and hs_params_add() says so. */
+/* Longer than any valid name: hs_params_add() sees that a name is too long, and says so. */
 enum { NAME_BUFFER = 2 * HS_NAME_LENGTH };
 
 static const char *free_name(hs_params *ps, char name[NAME_BUFFER])

@@ -240,7 +240,7 @@ static void get_all(const hs_params *ps, const void *vector, double *to)
         if (vector)
             hs__numbers_to_doubles(ps->dtype, (const char *)vector + entry->offset, entry->count,
                                    to);
-        else /* gradients that nobody asked for yet */
+        else /* nobody has asked for the gradients yet */
             memset(to, 0, entry->count * sizeof *to);
         to += entry->count;
     }

@@ -1,4 +1,4 @@
-/* What a store is made of; seen by nn/ alone. */
+/* The inside of a store; seen by nn/ alone. */
 #ifndef HASTINGS_NN_PARAMS_INTERNAL_H
 #define HASTINGS_NN_PARAMS_INTERNAL_H
 
@@ -7,7 +7,7 @@
 
 typedef struct {
     const char *name;
-    uint64_t hash; /* of the name: addresses its draws, and makes looking it up cheap */
+    uint64_t hash; /* of the name: the address of its draws, and a cheap first comparison */
     hs_shape shape;
     size_t count;  /* elements */
     size_t offset; /* bytes from the start of either vector */
@@ -23,14 +23,14 @@ struct hs_params {
     size_t count, capacity;
     size_t size; /* elements */
     void *values;
-    const void *bound; /* = values: where tapes look, so it must not move */
-    void *gradients;   /* once they exist, nothing can be added */
+    const void *bound; /* = values; tapes hold the address of this field */
+    void *gradients;   /* NULL until asked for; afterwards no parameter can be added */
     size_t bytes, bytes_capacity;
     const hs_factors *
-        *factors; /* [count]: gradients that are factors, and the others NULL; or no list */
+        *factors; /* NULL, or [count]: the factors of a gradient, NULL for a plain one */
 };
 
-/* Writes the initial numbers of a parameter to where zeros are; HS_EINVAL if the initialiser makes no sense. */
+/* Writes the initial numbers of a parameter over zeros; HS_EINVAL if the initialiser makes no sense. */
 hs_status hs__init_fill(const hs_init *init, hs_dtype dtype, const hs_shape *shape, uint64_t seed,
                         uint64_t hash, void *out);
 

@@ -9,7 +9,7 @@ static pthread_once_t prepared = PTHREAD_ONCE_INIT;
 static hs_isa isa = HS_ISA_BASE;
 
 /* OpenBLAS built without threads hands the same buffer to two callers at once (0.3.21: wrong numbers
- * in one small product of a hundred). Such a build is used by one thread at a time. */
+ * in one small product of a hundred). A lock lets one thread at a time into such a build. */
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 static bool needs_lock;
 
@@ -20,9 +20,9 @@ static bool is_one_of(const char *name, const char *const *names)
     return *names != NULL;
 }
 
-/* A threaded build starts its threads when it is loaded. They look out for work for some 30 ms, on cores that our
- * first steps need; so they are sent home before main(), when nobody can be using them. The function has no
- * declaration in OpenBLAS's headers: it is what OpenBLAS itself calls before a fork. */
+/* A threaded build starts its threads when it is loaded. For some 30 ms they wait for work on cores that our first steps
+ * need. So we stop them before main(), while nobody can be using them. OpenBLAS itself calls this function before a fork,
+ * but its headers do not declare it. */
 extern void blas_thread_shutdown_(void) __attribute__((weak));
 
 __attribute__((constructor)) static void stop_its_threads(void)

@@ -10,17 +10,18 @@
 
 #include <hastings/tensor/shape.h>
 
-/* Large blocks ask for large pages: the system hands out each page when it is first written, which would take a quarter
- * of German Credit's first gradient step, and afterwards fewer addresses miss the tables. */
+/* Large blocks ask for large pages. The system hands out each page at its first write, which would take a quarter of
+ * German Credit's first gradient step; and with large pages fewer addresses miss the tables. */
 static void *default_allocate(size_t bytes, void *context)
 {
     (void)context;
 #ifdef MADV_HUGEPAGE
     const size_t page = (size_t)2 << 20;
-    const size_t large = (bytes + page / 4) / page * page; /* a page that is nearly full is worth it */
+    const size_t large =
+        (bytes + page / 4) / page * page; /* a last page that is three quarters full counts */
     void *block = NULL;
     if (large && posix_memalign(&block, page, bytes > large ? bytes : large) == 0) {
-        (void)madvise(block, large, MADV_HUGEPAGE); /* a wish */
+        (void)madvise(block, large, MADV_HUGEPAGE); /* only a hint */
         return block;
     }
 #endif

@@ -20,11 +20,11 @@ HS_KERNEL_TABLE(hs_product_sums, product_sums);
 
 /* ---- Choice, by the figures of bench/products.md ---- */
 
-/* Our tiles cut sums to fit the first-level cache but copy nothing, so OpenBLAS, which does, wins
- * where values leave the second-level cache far behind. However many weights there are: with few lanes it would take
- * longer to copy them than to use them. */
+/* OpenBLAS copies its operands; our tiles only cut sums to fit the first-level cache. So OpenBLAS wins where the values
+ * are far larger than the second-level cache. The number of weights does not matter: with few lanes it would take longer
+ * to copy them than to use them. */
 static const double values_for_blas = 2e6;
-/* In sums over lanes it wins earlier, from 512 x 512 sums on. */
+/* In sums over lanes OpenBLAS wins earlier, from 512 x 512 sums on. */
 static const double sums_for_blas = 512 * 512;
 
 /* OpenBLAS may have taken this processor for an old one, see blas.h; then it never wins. */
@@ -47,17 +47,17 @@ static double pieces(size_t n, size_t size)
     return (double)((n + size - 1) / size);
 }
 
-/* Sums over lanes by dot products, in cycles: multiply-adds, and folding the vectors of every tile, once for all terms. */
+/* The cycles of sums over lanes by dot products: multiply-adds, and one folding of the vectors of every tile. */
 static double cost_of_dots(size_t out, size_t in, double terms, size_t lanes, size_t vector)
 {
     const bool wide = hs_cpu_isa() == HS_ISA_AVX512;    /* the tiles of product_sum_kernels.c */
-    const double sums = (double)out * (double)(in + 1); /* the last column is that of ones */
+    const double sums = (double)out * (double)(in + 1); /* one more column, of ones */
     return sums * (terms * pieces(lanes, vector) + 2) +
            30 * pieces(out, wide ? 6 : 4) * pieces(in + 1, wide ? 4 : 2);
 }
 
-/* With x transposed, of one term: the same, but that inputs fill vectors instead of lanes; transposing x, adding up
- * padded rows, the sums of dy apart, and calling all that. */
+/* The cycles of one term with x transposed: multiply-adds with inputs instead of lanes in the vectors, the transposition
+ * of x, the addition of padded rows, the sums of dy, and the calls. */
 static double cost_of_transposing(size_t out, size_t in, size_t lanes, size_t vector)
 {
     const double across = pieces(in, vector);
@@ -73,8 +73,8 @@ hs_product_method hs__product_sum_choose(hs_dtype dtype, const hs_product_sum *p
         return HS_PRODUCT_OWN;
     if ((double)out * (double)in >= sums_for_blas && is_blas_fast())
         return HS_PRODUCT_BLAS;
-    /* Dot products fold a vector for every sum: with few vectors of lanes to a sum, it pays to transpose x and use the
-     * tiles, the more so the more outputs share the transposed x. */
+    /* Dot products fold a vector for every sum. If a sum has few vectors of lanes, it pays to transpose x and use the
+     * tiles; the more outputs share the transposed x, the more. */
     const size_t vector = ((size_t)16 << hs_cpu_isa()) / hs_dtype_size(dtype);
     return terms * cost_of_transposing(out, in, lanes, vector) <
                    cost_of_dots(out, in, terms, lanes, vector)
@@ -107,7 +107,7 @@ static size_t line_up(hs_dtype dtype, size_t n)
     return hs_align_up(n * hs_dtype_size(dtype)) / hs_dtype_size(dtype);
 }
 
-/* A number of parts that hs_parallel_for() can count: if need be, parts grow. */
+/* The number of parts; parts grow until hs_parallel_for() can count them. */
 static int count_parts(size_t n, size_t *part)
 {
     while ((n + *part - 1) / *part > INT_MAX)
@@ -130,7 +130,7 @@ typedef struct {
     bool by_lane; /* parts are ranges of lanes */
 } run_context;
 
-/* The part of a product that has some of its outputs. */
+/* A product of a range of the outputs. */
 static hs_product outputs_of(hs_dtype dtype, const hs_product *product, size_t part, int index)
 {
     hs_product p = *product;
@@ -189,8 +189,8 @@ static void run_vectors(hs_dtype dtype, const hs_product *p, const void *kernels
     ((const hs_product_vectors *)kernels)->run(p);
 }
 
-/* One lane and rows: parts of some hundred kilobytes of w, which are read as streams far from each other, and as many
- * for each thread. */
+/* One lane, w by rows: each part reads some hundred kilobytes of w as streams far from each other, and each thread has
+ * the same number of parts. */
 static void run_rows(run_context *c)
 {
     enum { PART_BYTES = 1 << 19 };
@@ -202,10 +202,10 @@ static void run_rows(run_context *c)
 }
 
 /*
- * One lane and columns: cut by outputs, threads would read pieces of columns, at half of the speed or less
- * (bench/products.md). So large products are cut by inputs, into sections that have sums of their own; in the same way
- * for any number of threads, and the sums are added in order. Columns that are so long that there is no room for two
- * sums of them are cut by outputs after all.
+ * One lane, w by columns. If outputs were cut, threads would read pieces of columns, at half of the speed or less
+ * (bench/products.md). So large products are cut by inputs, into sections with sums of their own, which are then added
+ * in order. The sections do not depend on the threads. If columns are so long that there is no room for two sums, the
+ * outputs are cut after all.
  */
 enum { MIN_SECTIONS = 2, MAX_SECTIONS = 8, ROOM_FOR_SUMS = 1 << 16 };
 
@@ -213,13 +213,13 @@ typedef struct {
     const hs_product *product;
     const hs_product_vectors *vectors;
     hs_dtype dtype;
-    size_t part, stride; /* outputs of a part; from the sums of a section to those of the next */
+    size_t part, stride; /* outputs of a part; numbers from one section's sums to the next */
     int parts;           /* of a section */
     int sections;
     char *sums[2]; /* of the product, and of its twin */
 } section_context;
 
-/* The part of a product that has some of its inputs, and some of the outputs of those. */
+/* A product of a range of the inputs, a section, and of a range of the outputs. */
 static hs_product section_of(const section_context *c, const hs_product *product, char *sums,
                              int index)
 {
@@ -278,7 +278,7 @@ static void run_sections(hs_dtype dtype, const hs_product_vectors *vectors, cons
                          int sections)
 {
     _Alignas(HS_ALIGN) char sums[2][ROOM_FOR_SUMS];
-    /* Threads that sections do not suffice for share their outputs. */
+    /* If there are too few sections for the threads, sections are cut by outputs, too. */
     const bool suffice = p->threads <= 1 || sections % p->threads == 0;
     const size_t pieces = suffice ? 1 : (size_t)(2 * p->threads / sections + 1);
     section_context c = { .product = p,
@@ -361,7 +361,7 @@ void hs_product_run(hs_dtype dtype, const hs_product *p)
 {
     const hs_product_method method = hs__product_choose(dtype, p->out, p->in, p->lanes);
     if (method == HS_PRODUCT_OWN && p->lanes > 1 && p->threads <= 1)
-        product_tiles_table[hs_cpu_isa()][dtype]->run(p); /* the way of most products: no detour */
+        product_tiles_table[hs_cpu_isa()][dtype]->run(p); /* most products go this short way */
     else
         hs__product_run_as(hs_cpu_isa(), method, dtype, p);
 }
@@ -394,7 +394,7 @@ static void sum_dots(const sum_kernels *k, const hs_product_sum *p, size_t first
     k->sums->dots(p);
 }
 
-/* The sums of dy alone, for ways of computing that do not make them on the way. */
+/* The sums of dy alone, for methods that do not compute them with the others. */
 static void sum_bias(const sum_kernels *k, const hs_product_sum *p)
 {
     hs_product_sum q = *p;
@@ -443,7 +443,7 @@ static void sum_part(int index, void *context)
     c->run(c->kernels, &p, begin);
 }
 
-/* Term by term, for ways of computing that know of one only. */
+/* Term by term, for methods that take one term only. */
 static void sum_terms(hs_isa isa, hs_product_method method, hs_dtype dtype, const hs_product_sum *p)
 {
     const size_t size = hs_dtype_size(dtype);

@@ -1,6 +1,6 @@
 /**
- * What the matrix products' kernel sources export to product.c (and to the tests and benchmarks,
- * which call them directly). Tables are indexed [isa][dtype], see cpu.h.
+ * The tables that the kernel sources of matrix products export to product.c, and to tests and benchmarks, which call
+ * them directly. They are indexed [isa][dtype], see cpu.h.
  */
 #ifndef HASTINGS_TENSOR_PRODUCT_INTERNAL_H
 #define HASTINGS_TENSOR_PRODUCT_INTERNAL_H
@@ -13,7 +13,7 @@ typedef struct {
     /** hs_product_run() on register tiles. Every y[o][l] is one chain of fused multiply-adds in the
      *  order of k, so cutting a product by outputs or lanes changes no bit. */
     void (*run)(const hs_product *product);
-    /** y = gate(act(y + bias)): what remains to be done after OpenBLAS; w, x, add are not used. */
+    /** y = gate(act(y + bias)): the rest of the work after OpenBLAS; w, x, add are not used. */
     void (*finish)(const hs_product *product);
     void (*lane)(const hs_product_lane *product);
 } hs_product_tiles;
@@ -32,14 +32,14 @@ typedef struct {
     /** hs_product_sum_run() by dot products; uses no scratch. Cutting by outputs changes no bit. */
     void (*dots)(const hs_product_sum *product);
     /** to[l * to_stride + i] = x[i * x_stride + l] for l < lanes, and 0 for i from `in` up to the
-     *  next multiple of HS_ALIGN bytes; `to` has room for lanes up to such a multiple as well. */
+     *  next multiple of HS_ALIGN bytes. `to` has room for lanes up to such a multiple, too. */
     void (*transpose)(const void *x, size_t x_stride, size_t in, size_t lanes, void *to,
                       size_t to_stride);
     /** dw[o][i] (+)= from[o * from_stride + i]. */
     void (*deliver)(const hs_product_sum *product, const void *from, size_t from_stride);
 } hs_product_sums;
 
-/** How product.c computes; the benchmark asks for each in turn to find out which is faster. */
+/** The ways to compute a product; the benchmark asks for each in turn to find the fastest. */
 typedef enum { HS_PRODUCT_OWN, HS_PRODUCT_OWN_TRANSPOSED, HS_PRODUCT_BLAS } hs_product_method;
 
 /** The method that hs_product_run() and hs_product_sum_run() choose at a size. */

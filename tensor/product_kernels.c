@@ -1,14 +1,13 @@
 /*
  * Products whose vectors run over lanes: register tiles of TO outputs times NV vectors of lanes.
  *
- * Each step of k loads NV vectors of x and TO broadcast weights for TO * NV fused multiply-adds,
- * so the tile is as large as the registers allow: 6 x 4 of AVX-512's 32, 6 x 2 of 16. Products of
- * at most 3 outputs take tiles of 3 x 8 (3 x 4), or there would be too few sums at a time to hide
- * the latency of an addition. Remainders are spread evenly (16 outputs are 6 + 5 + 5, 13 vectors
- * 4 + 3 + 3 + 3), as a leftover tile of one output would run at a fraction of the speed.
+ * Each step of k loads NV vectors of x and TO broadcast weights for TO * NV fused multiply-adds. The tile is therefore as
+ * large as the registers allow: 6 x 4 of AVX-512's 32, 6 x 2 of 16. Products of at most 3 outputs take tiles of 3 x 8
+ * (3 x 4); fewer sums at a time would not hide the latency of an addition. Remainders are spread evenly (16 outputs are
+ * 6 + 5 + 5, 13 vectors 4 + 3 + 3 + 3): a leftover tile of one output would run at a fraction of the speed.
  *
- * Lanes that fill no more than half of their last vector of 64 bytes take one of 32 there. It costs half as much where the
- * processor makes a long sum in two halves, and no more elsewhere: 100 lanes are 6 vectors and a half, not 7.
+ * Lanes that fill at most half of their last vector of 64 bytes take a vector of 32 there: 100 lanes are 6 vectors and a
+ * half, not 7. It costs half as much on a processor that adds long vectors in two halves, and no more elsewhere.
  */
 #include "product_internal.h"
 #include "product_simd_internal.h"
@@ -16,7 +15,7 @@
 enum { MAX_TO = 6, MAX_NV = HS_VECTOR_BYTES == 64 ? 4 : 2 };
 enum { FLAT_TO = 3, FLAT_NV = 2 * MAX_NV }; /* the largest tile of few outputs */
 
-/* ---- Activation and gate of what is already stored ---- */
+/* ---- Activation and gate of stored results ---- */
 
 HS_INLINE void activate_loop(const hs_activation_kind act, real *y, size_t y_stride,
                              const real *gate, size_t gate_stride, const real *bias, size_t rows,
@@ -50,8 +49,8 @@ static void finish(const hs_product *p)
 
 /* ---- The tile ---- */
 
-/* Tiles of outputs from output o0 on, and blocks of lanes from lane l0 on; all blocks of one lane
- * block run before the next, while its part of x is in the first-level cache. */
+/* Tiles of outputs from output o0 on, and blocks of lanes from lane l0 on. All tiles of a block of lanes run before the
+ * next block, while its part of x is in the first-level cache. */
 typedef struct {
     size_t o0, tiles, l0, blocks;
 } range;
@@ -69,7 +68,7 @@ HS_INLINE half h_load(const real *p)
     return *(const half *)__builtin_assume_aligned(p, sizeof(half));
 }
 
-/* And zeros behind it: functions of what happened to be there before may be slow. */
+/* Stores zeros behind it: functions of old numbers there may be slow. */
 HS_INLINE void h_store(real *p, half a)
 {
     half *to = __builtin_assume_aligned(p, sizeof(half));
@@ -77,7 +76,7 @@ HS_INLINE void h_store(real *p, half a)
     to[1] = (half){ 0 };
 }
 
-/* The first half of a vector, which is the same register. */
+/* The first half of a vector, in the same register. */
 HS_INLINE half first_half(vec a)
 {
 #if HS_VECTOR_BYTES == 64 && HS_KERNEL_F64
@@ -89,7 +88,7 @@ HS_INLINE half first_half(vec a)
 #endif
 }
 
-/* One k: a[t][v] += w(t) x[v], and the half vector that may follow. */
+/* One k: a[t][v] += w(t) x[v], and with HALF also h[t] += w(t) times half a vector. */
 HS_INLINE void add_products(const int TO, const int NV, const bool HALF, vec (*a)[FLAT_NV], half *h,
                             const real *w, size_t w_out, const real *x)
 {
@@ -256,7 +255,7 @@ HALF_COLUMN(1)
 HALF_COLUMN(2)
 HALF_COLUMN(3)
 
-/* By the number of whole vectors. Splits of more than 6 outputs have no smaller tiles than these. */
+/* Indexed by the number of whole vectors. Splits of more than 6 outputs have no smaller tiles than these. */
 static void (*const half_table[MAX_NV][MAX_TO])(const hs_product *, const range *) = {
     [1] = HALF_NAMES(1), [2] = HALF_NAMES(2), [3] = HALF_NAMES(3)
 };
@@ -264,8 +263,7 @@ static void (*const half_table[MAX_NV][MAX_TO])(const hs_product *, const range 
 static void (*const half_table[MAX_NV][MAX_TO])(const hs_product *, const range *);
 #endif
 
-/* n things in as few pieces of at most `most` as possible: `large` pieces of size + 1, then
- * `small` pieces of size. */
+/* n things in the fewest pieces of at most `most`: `large` pieces of size + 1, then `small` pieces of size. */
 typedef struct {
     size_t size, large, small;
 } split;
@@ -310,8 +308,8 @@ static void run_block(const hs_product *p)
         run_lanes(p, &outs, l, 1, vectors.size, true);
 }
 
-/* A block of lanes' part of x should stay in the first-level cache while all outputs pass over it:
- * longer sums are cut into pieces of at most this many k, added up in y. */
+/* The part of x of a block of lanes should stay in the first-level cache while all outputs use it. So longer sums are
+ * cut into pieces of at most MAX_K and added up in y. */
 enum { MAX_K = 32768 / (MAX_NV * HS_VECTOR_BYTES) };
 
 static void run_pieces(const hs_product *p)
@@ -338,8 +336,8 @@ static void run_pieces(const hs_product *p)
     }
 }
 
-/* Rows of weights that are longer than a piece go through the second-level cache a few at a time: all pieces of them,
- * before the next come from memory. For each few all of x comes again, so it should not come from far. */
+/* Rows of weights longer than a piece go through the second-level cache a few at a time: all pieces of these rows, before
+ * the next rows come from memory. Each few rows read all of x again, so x should be near. */
 enum { ROWS_BYTES = 256 * 1024, NEAR_BYTES = 4 * 1024 * 1024 };
 
 static void run(const hs_product *p)

@@ -10,8 +10,8 @@
 
 #define HS_NOINLINE __attribute__((noinline))
 
-/* Keeps a loaded vector in a register: without it GCC may load it anew for every use, as the memory
- * operand of each multiply-add, and the load ports become the bottleneck. */
+/* Keeps a loaded vector in a register. Otherwise GCC may load it anew for every use, as the memory operand of each
+ * multiply-add, and the load ports become the bottleneck. */
 #if defined(__AVX512F__)
 #define HS_IN_REGISTER(a) __asm__("" : "+v"(a))
 #elif defined(__x86_64__)
@@ -20,9 +20,8 @@
 #define HS_IN_REGISTER(a) (void)(a)
 #endif
 
-/* Makes the compiler forget how a row's address came about: else GCC computes the addresses of all
- * rows of a tile ahead of its loops, spills them, and a short sum spends its time reloading them.
- */
+/* Hides the origin of a row's address. Otherwise GCC computes the addresses of all rows of a tile ahead of its loops and
+ * spills them, and a short sum spends its time reloading them. */
 #define HS_FORGET_ORIGIN(pointer) __asm__("" : "+r"(pointer))
 
 /* max(a, 0), NaN where a is NaN. */
@@ -125,8 +124,8 @@ HS_INLINE vec v_activate(hs_activation_kind act, vec a)
 
 #define V_EXCHANGE(f, a, b, h) __builtin_shufflevector(a, b, V_INDEX(f, h))
 
-/* Lane j of the result is the sum of v[j]'s lanes, j < n <= LANES, in an order of addition that is
- * the same for all j; v is overwritten. One shuffle a pair instead of log2(LANES) a vector. */
+/* Lane j of the result is the sum of the lanes of v[j], j < n <= LANES, added in the same order for all j. v is
+ * overwritten. It takes one shuffle a pair instead of log2(LANES) a vector. */
 #define V_FOLD_STEP(h)                                                                             \
     if ((h) < LANES) {                                                                             \
         HS_UNROLL                                                                                  \

@@ -1,9 +1,8 @@
 /*
  * Sums over lanes, dw[o][i] = sum over l of dy[o][l] x[i][l]: the weight gradients.
  *
- * Dot products: a tile of TO outputs times TI columns keeps TO * TI sums in registers over all
- * lanes, then folds the lanes of LANES sums at a time into one vector. Columns are the inputs, and
- * at the end, where sums of dy itself are wanted (db), one that stands for ones.
+ * Dot products: a tile of TO outputs times TI columns keeps TO * TI sums in registers over all lanes, then folds LANES
+ * sums at a time into one vector. Columns are the inputs; with db, the sums of dy itself, a column of ones follows.
  */
 #include "product_internal.h"
 #include "product_simd_internal.h"
@@ -72,8 +71,7 @@ HS_INLINE void dot_tile(const int TO, const int TI, const bool ONES, const hs_pr
     HS_UNROLL
     for (int first = 0; first < n; first += LANES)
         v_store(sums + first, v_fold(flat + first, n - first < LANES ? n - first : LANES));
-    /* Through memory: uneven rows of sums cut out of vectors would cost more shuffles than loads.
-     */
+    /* Goes through memory: to cut uneven rows out of vectors would take more shuffles than loads. */
     if (TI != MAX_TI)
         __asm__("" : "+m"(sums));
     real *dw = (real *)p->dw + o * p->in + i;
@@ -164,7 +162,7 @@ static void dots(const hs_product_sum *p)
         r.i0 = 0;
         for (int in_group = 0; in_group < 2; in_group++) {
             const size_t ti = columns / ins + (in_group == 0);
-            const bool ones = p->db && in_group == 1; /* the last tile, which there always is */
+            const bool ones = p->db && in_group == 1; /* the last tile, which always exists */
             r.i_tiles = (in_group == 0 ? columns % ins : ins - columns % ins) - ones;
             if (r.i_tiles)
                 tile_table[to - 1][ti - 1][0](p, &r);
@@ -197,7 +195,7 @@ static void transpose(const void *from, size_t x_stride, size_t in, size_t lanes
     for (size_t l = 0; l < lanes; l += LANES)
         for (size_t i0 = 0; i0 < in_end; i0 += LANES) {
             vec v[LANES];
-            /* Rows are far apart, so the processor does not guess that the next ones are needed. */
+            /* Rows are far apart, so the processor does not foresee the next ones. */
             const size_t next = i0 + LANES < in_end ? i0 + LANES : 0;
             const real *ahead = x + next * x_stride + l + (next ? 0 : LANES);
             HS_UNROLL

@@ -1,26 +1,25 @@
 /*
- * Products with one lane: vectors run over features, and every weight is read once, so memory
- * sets the pace. Nothing is aligned or padded here.
+ * Products with one lane: vectors run over features. Every weight is read once, so memory sets the pace. Operands are
+ * neither aligned nor padded.
  */
 #include "product_internal.h"
 #include "product_simd_internal.h"
 
-/* Weights that are FAR, too many for the caches near by, are read as several streams, each of them whole and far from
- * the others: the processor guesses what will be read next page by page, and rows next to each other, which share pages,
- * make it guess wrong. That is twice as fast (bench/products.md); among few weights neighbours are faster. */
+/* FAR weights, too many for the near caches, are read as several streams far from each other: twice as fast
+ * (bench/products.md), because the processor foresees reads page by page, and neighbouring rows share pages. Of few
+ * weights, neighbouring rows are faster. */
 enum { FAR_BYTES = 1 << 17, COLUMNS = 8 };
-enum { ROWS = LANES < 4 ? LANES : 4 }; /* whose sums fit in a vector */
+enum { ROWS = LANES < 4 ? LANES : 4 }; /* rows at a time, whose sums fit in a vector */
 
-/* What w is multiplied by: VECTORS of them, in one reading of w. Every result is computed in the same way whatever
- * VECTORS is. */
+/* The operands of one reading of w: VECTORS vectors x and results y. The bits of a result do not depend on VECTORS. */
 enum { MOST_VECTORS = 2 };
 typedef struct {
     const real *x[MOST_VECTORS];
     real *y[MOST_VECTORS];
 } operands;
 
-/* A vector of w, or its first numbers. The compiler would rather fetch it again for every x, and so have half as many
- * fetches from memory under way. */
+/* A vector of w, or its first `left` numbers. It stays in a register: the compiler would fetch it again for every x, and
+ * then only half as many fetches from memory are under way. */
 HS_INLINE vec load_once(const int VECTORS, const real *w, size_t left)
 {
     vec a = v_load_some(w, left);
@@ -31,8 +30,8 @@ HS_INLINE vec load_once(const int VECTORS, const real *w, size_t left)
 
 /* ---- Rows of w contiguous: dot products ---- */
 
-/* Dot products of `rows` rows of w, `apart` numbers from one to the next, with every x; lane r of a result is row r's.
- * Every row is summed in the same way whatever `rows` is. */
+/* Dot products of `rows` rows of w, `apart` numbers from one to the next, with every x. Lane r of a result belongs to
+ * row r; its bits do not depend on `rows`. */
 HS_INLINE void row_dots(const int VECTORS, const size_t rows, const real *w, size_t apart,
                         const real *const *x, size_t in, vec *result)
 {
@@ -100,7 +99,7 @@ HS_INLINE void multiply_rows(const int VECTORS, const bool FAR, size_t out, size
 
 /* ---- Columns of w contiguous: y += column k times x[k], several columns at a time ---- */
 
-/* A vector of the columns from number o on, or the `left` numbers that there are. */
+/* Adds the columns to y from number o on: a vector, or `left` numbers if they are fewer. */
 HS_INLINE void add_vectors(const int VECTORS, const int columns, const vec (*xs)[COLUMNS],
                            const real *w, size_t apart, real *const *y, size_t o, size_t left)
 {
@@ -120,7 +119,7 @@ HS_INLINE void add_vectors(const int VECTORS, const int columns, const vec (*xs)
         v_store_some(y[v] + o, a[v], left);
 }
 
-/* Columns k, k + apart and so on. */
+/* Adds columns k, k + apart and so on. */
 HS_INLINE void add_columns(const int VECTORS, const int columns, size_t k, size_t apart, size_t out,
                            const real *w, size_t w_in, const operands *of)
 {
@@ -151,8 +150,7 @@ HS_INLINE void multiply_columns(const int VECTORS, const bool FAR, size_t out, s
         add_columns(VECTORS, 1, k, 1, out, w, w_in, of);
 }
 
-/* y += w x, one of the strides of w being 1. The order of a column's sums is decided by all of w, not by the outputs
- * that are asked for. */
+/* y += w x; one stride of w is 1. All of w, not the outputs asked for, decides the order of a column's sums. */
 HS_INLINE void multiply_all(const int VECTORS, size_t out, size_t in, const real *w, size_t w_out,
                             size_t w_in, const operands *of)
 {

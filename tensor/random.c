@@ -1,5 +1,5 @@
 /*
- * Addresses of random numbers; the numbers themselves are made in random_kernels.c.
+ * Addresses of random numbers; random_kernels.c makes the numbers.
  *
  * random_internal.h gives the layout of key and counter. A number's bits are
  *
@@ -42,10 +42,10 @@ static uint32_t philox_word(const hs_philox_address *at, uint32_t row, uint32_t 
 double hs_random_at(hs_dtype dtype, hs_distribution d, hs_address at, uint32_t row, uint32_t column)
 {
     column += at.column;
-    at.column = column; /* its block is where the four begin that are made together */
+    at.column = column; /* the address of the block of four columns */
     const hs_philox_address address = philox_address(at);
     if (d == HS_NORMAL) {
-        /* By the kernel, since no other code rounds as its log and sine do. */
+        /* The kernel makes it: no other code rounds as its log and sine do. */
         const hs_random_kernels *kernels = random_table[hs_cpu_isa()][dtype];
         union {
             float f32[HS_PHILOX_COLUMNS];

@@ -1,4 +1,4 @@
-/* What random.c and the variants of random_kernels.c share. */
+/* The address that random.c passes to the variants of random_kernels.c, and their table. */
 #ifndef HASTINGS_TENSOR_RANDOM_INTERNAL_H
 #define HASTINGS_TENSOR_RANDOM_INTERNAL_H
 

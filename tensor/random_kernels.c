@@ -1,10 +1,9 @@
 /*
  * Philox4x32-10 and Box-Muller on vectors; each lane is one counter, hence four columns.
  *
- * Counters are held one to a 64-bit lane, because the multiplier takes the low 32 bits of such
- * lanes and gives all 64 bits of the product: the high word is a shift away, the low word needs
- * nothing, and whatever is left in the upper halves is never read. Both types need two of these
- * per vector: f32 for its even and odd lanes, f64 for leading and trailing bits.
+ * A 64-bit lane holds one word of a counter, because the multiplier takes the low 32 bits of such lanes and gives all
+ * 64 bits of the product: a shift gives the high word, the low word is in place, and nobody reads the rest of the upper
+ * halves. Both types need two such vectors: f32 for even and odd lanes, f64 for leading and trailing bits.
  */
 #include <hastings/tensor/cpu.h>
 #include <hastings/tensor/memory.h>
@@ -43,8 +42,8 @@ HS_INLINE words upper_half(words a)
 #endif
 }
 
-/* An address as vectors. The keys of all rounds are laid out in memory once, where instructions
- * take them as operands; broadcasting them each time would cost as much as the multiplications. */
+/* An address as vectors. The keys of all rounds lie in memory, where instructions take them as operands: to broadcast
+ * them each time would cost as much as the multiplications. */
 typedef struct {
     words key[10][2], word2, word3;
 } source;
@@ -83,8 +82,8 @@ HS_INLINE void uniform_block(const source *at, vbits row, vbits block, vec u[4])
         philox_round(at->key[round], b);
     }
     for (int i = 0; i < 4; i++) {
-        /* The leading bits become the mantissa of a number in [1, 2). Taking off slightly less
-         * than 1 leaves the middle of one of 2^23 or 2^52 equal cells of (0, 1), exactly. */
+        /* The leading bits become the mantissa of a number in [1, 2). Slightly less than 1 taken
+         * off leaves exactly the middle of one of 2^23 or 2^52 equal cells of (0, 1). */
 #if HS_KERNEL_F64
         const vbits bits = (a[i] << 32) | (b[i] & UINT32_MAX);
         u[i] = (vec)((bits >> 12) | 0x3ff0000000000000u) - (1 - 0x1p-53);
@@ -105,16 +104,16 @@ HS_INLINE void normal_pair(vec u[2])
     u[1] = radius * sine;
 }
 
-/* Several vectors of rows and blocks, each with four columns. First all uniforms, then what is made of them: calls of
- * the logarithm in between would move all keys out of registers and back. */
+/* Several vectors of rows and blocks, each with four columns. All uniforms come first, and the normals after them: calls
+ * of the logarithm in between would move all keys out of registers and back. */
 enum { TOGETHER = 8 };
 
 typedef struct {
     vbits row[TOGETHER], block[TOGETHER];
-    vec u[TOGETHER + 1][4]; /* and a vector, so that one can be loaded from any number on */
+    vec u[TOGETHER + 1][4]; /* one more, so that a load may begin at any number */
 } drawn;
 
-/* Of two columns or less, the others stay uniforms. */
+/* With at most two columns, the unused ones stay uniforms. */
 static void draw(hs_distribution d, const source *at, size_t columns, int n, drawn *w)
 {
     for (int v = 0; v < n; v++)
@@ -135,15 +134,15 @@ HS_INLINE vbits lane_index(void)
     return index;
 }
 
-/* Fills what is left of a cache line with a vector. Padding gets numbers of the same kind as the draws: functions of odd
- * ones may be slow. */
+/* Fills the rest of a cache line with a vector. Padding gets numbers of the same kind as the draws: functions of odd
+ * numbers may be slow. */
 HS_INLINE void fill_line(real *line, size_t from, vec u)
 {
     for (; from % (HS_ALIGN / sizeof(real)); from += LANES)
         v_store(line + from, u);
 }
 
-/* The last lanes, which fill at most half of a vector: several blocks of columns share one. */
+/* The last lanes, if they fill at most half of a vector: several blocks of columns share a vector. */
 static void last_lanes(hs_distribution d, const source *from, uint32_t row0, uint32_t block0,
                        size_t lane0, size_t lanes, size_t columns, real *y, size_t stride)
 {
@@ -163,7 +162,7 @@ static void last_lanes(hs_distribution d, const source *from, uint32_t row0, uin
         draw(d, from, columns, n, &w);
         for (size_t b = 0; b < (size_t)n * shared; b++)
             for (size_t i = 0; i < 4 && 4 * (first + b) + i < columns; i++) {
-                /* its lanes, and as padding those that follow */
+                /* its lanes, and the next ones as padding */
                 const vec u = v_loadu((const real *)&w.u[b / shared][i] + b % shared * lanes);
                 real *const line = y + (4 * (first + b) + i) * stride;
                 v_store(line + lane0, u);
@@ -210,7 +209,7 @@ static void lanes_kernel(hs_distribution d, const hs_philox_address *at, uint32_
         last_lanes(d, &from, row0, at->block, lanes, apart, columns, y, stride);
 }
 
-/* Which block of four columns of which row comes next. */
+/* A block of four columns of a row. */
 typedef struct {
     size_t row, block;
 } position;
@@ -220,8 +219,8 @@ HS_INLINE position next_position(position p, size_t blocks)
     return p.block + 1 == blocks ? (position){ p.row + 1, 0 } : (position){ p.row, p.block + 1 };
 }
 
-/* Blocks are numbered through all rows, so that vectors are full even where a row has few columns;
- * each lane then copies its four numbers to where they belong. */
+/* Blocks are numbered through all rows, so that vectors are full even if a row has few columns. Each lane then copies its
+ * four numbers to their row. */
 static void rows_kernel(hs_distribution d, const hs_philox_address *at, uint32_t row0, size_t rows,
                         size_t columns, void *out)
 {
