@@ -23,8 +23,7 @@
 
 #include <hastings/autograd/tape.h>
 
-/** A plan. */
-typedef struct hs_plan hs_plan;
+typedef struct hs_plan hs_plan; /**< a plan */
 
 /** The batch of a plan, and how to run it; zeros are the defaults. */
 typedef struct {
@@ -50,8 +49,7 @@ typedef struct {
  *  is NULL and hs_tape_error() says why; a sound tape stays sound. */
 HS_API hs_status hs_plan_new(hs_plan **plan, const hs_var *outputs, size_t n,
                              const hs_plan_options *options) HS_MUST_CHECK;
-/** Frees a plan; NULL is allowed. */
-HS_API void hs_plan_free(hs_plan *plan);
+HS_API void hs_plan_free(hs_plan *plan); /**< frees a plan; NULL is allowed */
 
 /** Points an input (or a bound value) at the caller's data, in the tape's dtype, which every run reads: [count]
  *  for shared, [starts][count] or [rows][count] for the others. A NULL plan, or an input that the plan does not
@@ -111,11 +109,9 @@ typedef struct {
     double matrix_bytes;         /**< bytes of matrices that multiply vectors of one shard */
 } hs_plan_facts;
 
-/** Returns the facts about a plan. */
-HS_API hs_plan_facts hs_plan_describe(const hs_plan *plan);
+HS_API hs_plan_facts hs_plan_describe(const hs_plan *plan); /**< the facts about a plan */
 
-/** Prints one line per step. */
-HS_API void hs_plan_print(const hs_plan *plan, FILE *out);
+HS_API void hs_plan_print(const hs_plan *plan, FILE *out); /**< prints one line per step */
 /** Prints the plan in Graphviz's language: `dot -Tsvg`. */
 HS_API void hs_plan_dot(const hs_plan *plan, FILE *out);
 

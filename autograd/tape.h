@@ -33,8 +33,7 @@
 #include <hastings/tensor/shape.h>
 #include <hastings/tensor/status.h>
 
-/** A tape. */
-typedef struct hs_tape hs_tape;
+typedef struct hs_tape hs_tape; /**< a tape */
 
 /** A value on a tape: small, passed by value, valid as long as the tape. */
 typedef struct {
@@ -49,8 +48,7 @@ typedef enum {
     HS_ROW     /**< one per row, that is per proposal */
 } hs_extent;
 
-/** Returns "shared", "start" or "row". */
-HS_API const char *hs_extent_name(hs_extent extent);
+HS_API const char *hs_extent_name(hs_extent extent); /**< "shared", "start" or "row" */
 
 #define HS_TEXT_(x) #x
 #define HS_TEXT(x)  HS_TEXT_(x)
@@ -64,8 +62,7 @@ HS_API hs_tape *hs_tape_new(hs_dtype dtype);
 /** Frees a tape and everything that it owns; NULL is allowed. A tape must outlive its plans. */
 HS_API void hs_tape_free(hs_tape *tape);
 
-/** Returns the number type; HS_F64 for NULL. */
-HS_API hs_dtype hs_tape_dtype(const hs_tape *tape);
+HS_API hs_dtype hs_tape_dtype(const hs_tape *tape); /**< the number type; HS_F64 for NULL */
 
 /** Returns HS_OK, or the code of the first error. A NULL tape is HS_ENOMEM. */
 HS_API hs_status hs_tape_status(const hs_tape *tape);

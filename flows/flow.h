@@ -49,8 +49,7 @@
 #include <hastings/autograd/ops.h>
 #include <hastings/nn/params.h>
 
-/** A flow. */
-typedef struct hs_flow hs_flow;
+typedef struct hs_flow hs_flow; /**< a flow */
 
 /**
  * One direction of a flow: takes a vector x [dim], returns a vector [dim], and stores the log |det| of its own
@@ -73,11 +72,9 @@ typedef struct {
 
 /** Makes a flow of the user's own, which owns spec->self. */
 HS_API hs_flow *hs_flow_new(hs_params *ps, const hs_flow_spec *spec);
-/** Frees a flow and its parts; NULL is allowed. */
-HS_API void hs_flow_free(hs_flow *flow);
+HS_API void hs_flow_free(hs_flow *flow); /**< frees a flow and its parts; NULL is allowed */
 
-/** Returns the length of the vectors; 0 for NULL. */
-HS_API size_t hs_flow_dim(const hs_flow *flow);
+HS_API size_t hs_flow_dim(const hs_flow *flow); /**< the length of the vectors; 0 for NULL */
 /** Returns the name, which the flow owns; "" for NULL. */
 HS_API const char *hs_flow_name(const hs_flow *flow);
 
@@ -88,8 +85,7 @@ HS_API const char *hs_flow_name(const hs_flow *flow);
 HS_API hs_flow *hs_flow_compose_new(hs_params *ps, const char *name, hs_flow *const *flows,
                                     size_t n);
 
-/** Makes the identity x = z. */
-HS_API hs_flow *hs_flow_identity_new(hs_params *ps, size_t dim);
+HS_API hs_flow *hs_flow_identity_new(hs_params *ps, size_t dim); /**< makes the identity x = z */
 
 /** Makes the inverse of a flow: forward and inverse change places. */
 HS_API hs_flow *hs_flow_inverse_new(hs_params *ps, hs_flow *flow);

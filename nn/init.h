@@ -46,11 +46,8 @@ HS_API hs_init hs_init_constant(double value); /**< one number everywhere */
 /** Given numbers, as many as the shape has elements. The caller keeps them until hs_params_add() has returned. */
 HS_API hs_init hs_init_values(const double *values);
 
-/** Normal with mean 0 and standard deviation sd. */
-HS_API hs_init hs_init_normal(double sd);
-
-/** Uniform on (-half_width, half_width). */
-HS_API hs_init hs_init_uniform(double half_width);
+HS_API hs_init hs_init_normal(double sd); /**< normal with mean 0 and standard deviation sd */
+HS_API hs_init hs_init_uniform(double half_width); /**< uniform on (-half_width, half_width) */
 
 /** Uniform on +-1 / sqrt(fan-in): the default of PyTorch's linear layers. */
 HS_API hs_init hs_init_lecun(void);

@@ -28,8 +28,7 @@ typedef enum {
     HS_IDENTITY  /**< x itself */
 } hs_activation;
 
-/** Returns "relu", "tanh" and so on. */
-HS_API const char *hs_activation_name(hs_activation activation);
+HS_API const char *hs_activation_name(hs_activation activation); /**< "relu", "tanh" and so on */
 
 /** Records the activation of x, elementwise. */
 HS_API hs_var hs_activate_at(hs_activation activation, hs_var x, const char *at);

@@ -36,8 +36,7 @@
 #include <hastings/autograd/tape.h>
 #include <hastings/nn/init.h>
 
-/** A store of parameters. */
-typedef struct hs_params hs_params;
+typedef struct hs_params hs_params; /**< a store of parameters */
 
 /** One parameter of a store: small, passed by value, valid as long as the store. */
 typedef struct {
@@ -50,8 +49,7 @@ enum { HS_NAME_LENGTH = 127 };
 
 /** Returns an empty store, whose initialisers draw with `seed`; NULL if there is no memory. The caller frees it. */
 HS_API hs_params *hs_params_new(hs_dtype dtype, uint64_t seed);
-/** Frees a store; NULL is allowed. */
-HS_API void hs_params_free(hs_params *ps);
+HS_API void hs_params_free(hs_params *ps); /**< frees a store; NULL is allowed */
 
 /** Returns HS_OK, or the code of the first error. A NULL store is HS_ENOMEM. */
 HS_API hs_status hs_params_status(const hs_params *ps);
@@ -68,11 +66,9 @@ HS_API hs_param hs_params_add(hs_params *ps, const char *name, hs_shape shape, h
 HS_API hs_param hs_params_fail(hs_params *ps, hs_status status, const char *format, ...)
     HS_PRINTF(3, 4);
 
-/** Returns the number type; HS_F64 for NULL. */
-HS_API hs_dtype hs_params_dtype(const hs_params *ps);
+HS_API hs_dtype hs_params_dtype(const hs_params *ps); /**< the number type; HS_F64 for NULL */
 
-/** Returns the number of parameters; 0 for NULL. */
-HS_API size_t hs_params_count(const hs_params *ps);
+HS_API size_t hs_params_count(const hs_params *ps); /**< the number of parameters; 0 for NULL */
 /** Returns the number of elements of all parameters; 0 for NULL. */
 HS_API size_t hs_params_size(const hs_params *ps);
 

@@ -8,20 +8,14 @@
 #ifndef HASTINGS_TENSOR_API_H
 #define HASTINGS_TENSOR_API_H
 
-/** @def HS_API
- *  Marks a public function. The shared library hides every other one, and private names begin with hs__. */
-/** @def HS_MUST_CHECK
- *  Marks a status that the caller must look at: to ignore it is a bug. */
-/** @def HS_PRINTF
- *  Marks a format in the manner of printf: argument number `text`, filled from number `first` on. */
 #if defined(__GNUC__)
 #define HS_API                 __attribute__((visibility("default")))
 #define HS_MUST_CHECK          __attribute__((warn_unused_result))
 #define HS_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #else
-#define HS_API
-#define HS_MUST_CHECK
-#define HS_PRINTF(text, first)
+#define HS_API                 /**< marks a public function: others are hidden, and begin with hs__ */
+#define HS_MUST_CHECK          /**< marks a status that the caller must look at: to ignore it is a bug */
+#define HS_PRINTF(text, first) /**< marks printf's format, argument `text`; values from `first` */
 #endif
 
 /** Returns the version of the library that runs, such as "0.2.0". */

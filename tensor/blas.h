@@ -24,11 +24,10 @@
  */
 HS_API hs_isa hs_blas_isa(void);
 
-/** The version and the options of the OpenBLAS that runs, as it tells them. */
+/** Returns the version and the options of the OpenBLAS that runs, in its own words. OpenBLAS owns the text. */
 HS_API const char *hs_blas_name(void);
 
-/** True if OpenBLAS's integers can hold the size. */
-HS_API bool hs_blas_fits(size_t n);
+HS_API bool hs_blas_fits(size_t n); /**< true if OpenBLAS's integers can hold the size */
 
 /**
  * Computes c = op(a) op(b), or adds the product to c if `accumulate`. All matrices are row-major. op transposes a

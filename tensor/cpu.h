@@ -2,9 +2,6 @@
  * The instruction set of the vector kernels, chosen once at run time.
  *
  *     printf("%s\n", hs_isa_name(hs_cpu_isa()));         // "avx512"
- *     unsigned before = hs_flush_denormals();
- *     ...                                                // arithmetic
- *     hs_restore_denormals(before);
  *
  * CMake's hastings_kernels() compiles a kernel source once for each instruction set and number type. Each variant
  * exports a table under the name that HS_KERNEL() makes, and callers index the tables by hs_cpu_isa() and dtype.
@@ -27,8 +24,7 @@ typedef enum {
  *  (base, avx2). The answer never changes during the life of the process. */
 HS_API hs_isa hs_cpu_isa(void);
 
-/** Returns "base", "avx2" or "avx512". */
-HS_API const char *hs_isa_name(hs_isa isa);
+HS_API const char *hs_isa_name(hs_isa isa); /**< "base", "avx2" or "avx512" */
 
 /**
  * Makes the calling thread take denormal numbers (below 1e-38 in f32) for 0 from now on. Gradients are full of them
@@ -44,9 +40,8 @@ HS_API void hs_restore_denormals(unsigned before);
 /** The name of the variant that is being compiled: HS_KERNEL(products) is hs__products_avx512_f32 and so on. */
 #define HS_KERNEL(name) HS_KERNEL_JOIN(name, HS_KERNEL_ISA, HS_KERNEL_TYPE)
 
-/** @def HS_KERNEL_TABLE
- *  Declares the six variants `const type hs__name_<isa>_<dtype>`, and name_table[isa][dtype] with their addresses.
- *  On machines other than x86-64 only the base variants exist. */
+/* Declares the six variants `const type hs__name_<isa>_<dtype>`, and name_table[isa][dtype] with their addresses. On
+ * machines other than x86-64 only the base variants exist. */
 #if defined(__x86_64__)
 #define HS_KERNEL_TABLE(type, name)                                                                \
     extern const type hs__##name##_base_f32, hs__##name##_base_f64, hs__##name##_avx2_f32,         \

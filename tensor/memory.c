@@ -17,8 +17,7 @@ static void *default_allocate(size_t bytes, void *context)
     (void)context;
 #ifdef MADV_HUGEPAGE
     const size_t page = (size_t)2 << 20;
-    const size_t large =
-        (bytes + page / 4) / page * page; /* a last page that is three quarters full counts */
+    const size_t large = (bytes + page / 4) / page * page; /* three quarters of a page count */
     void *block = NULL;
     if (large && posix_memalign(&block, page, bytes > large ? bytes : large) == 0) {
         (void)madvise(block, large, MADV_HUGEPAGE); /* only a hint */

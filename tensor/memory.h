@@ -6,10 +6,9 @@
  *         return HS_ENOMEM;
  *     hs_free(x);
  *
- * Every block is aligned to HS_ALIGN bytes, so that vector kernels may use aligned access. The caller owns a block
- * and gives it back with hs_free(). Any thread may call, if the allocator allows that; the default one does. A
- * program may replace the allocator before its first call into the library: tests count allocations and fail the
- * n-th.
+ * Every block is aligned to HS_ALIGN bytes, so that vector kernels may use aligned access. The caller owns a block and
+ * gives it back with hs_free(). Any thread may call, if the allocator allows that; the default one does. A program may
+ * replace the allocator before its first call into the library: tests count allocations and fail the n-th.
  */
 #ifndef HASTINGS_TENSOR_MEMORY_H
 #define HASTINGS_TENSOR_MEMORY_H
@@ -42,8 +41,7 @@ HS_API void *hs_alloc_zero(size_t count, size_t size);
  *  leaves the old block as it was. `block` may be NULL if old_bytes is 0. */
 HS_API void *hs_grow(void *block, size_t old_bytes, size_t new_bytes);
 
-/** Gives a block back; NULL is allowed. */
-HS_API void hs_free(void *block);
+HS_API void hs_free(void *block); /**< gives a block back; NULL is allowed */
 
 /** Rounds `bytes` up to a multiple of HS_ALIGN. */
 static inline size_t hs_align_up(size_t bytes)

@@ -22,7 +22,6 @@ typedef struct {
 HS_API hs_status hs_message_fail(hs_message *message, hs_status status, const char *format, ...)
     HS_PRINTF(3, 4);
 
-/** Empties the message. */
-HS_API void hs_message_clear(hs_message *message);
+HS_API void hs_message_clear(hs_message *message); /**< empties the message */
 
 #endif

@@ -40,8 +40,7 @@ typedef enum {
  * If lanes > 1, then x, y, add, gate and their strides are aligned to HS_ALIGN bytes, and the kernel may compute and
  * write lanes up to the next multiple of HS_ALIGN bytes.
  * If lanes == 1, the strides of x, y, add and gate are 1: vectors run over features. Memory sets the pace, so a twin
- * costs almost nothing: a second product by the same w, with its own x, y, bias, add, gate and act. One reading of w
- * serves both, and each has the bits that it has alone.
+ * is almost free: a second product by the same w, with its own x, y, bias, add, gate and act, and the bits it has alone.
  */
 typedef struct hs_product {
     size_t out, in, lanes;  /**< outputs, inputs and lanes */

@@ -28,8 +28,7 @@ static inline size_t hs_dtype_size(hs_dtype dtype)
     return dtype == HS_F32 ? 4 : 8;
 }
 
-/** Returns "f32" or "f64". */
-HS_API const char *hs_dtype_name(hs_dtype dtype);
+HS_API const char *hs_dtype_name(hs_dtype dtype); /**< "f32" or "f64" */
 
 /** The largest number of axes. */
 enum { HS_MAX_RANK = 4 };

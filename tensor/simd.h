@@ -24,7 +24,6 @@
 #error "simd.h is for kernel sources: compile them with hastings_kernels()"
 #endif
 
-/* The bytes of a vector. */
 #if defined(__AVX512F__)
 #define HS_VECTOR_BYTES 64
 #elif defined(__AVX2__)
@@ -51,14 +50,12 @@ typedef uint32_t real_ubits;
 #define HS_UNROLL _Pragma("GCC unroll 32")
 #endif
 
-/* Numbers, masks and bits of numbers. */
 typedef real vec __attribute__((vector_size(HS_VECTOR_BYTES)));
 typedef real_bits vmask __attribute__((vector_size(HS_VECTOR_BYTES)));
 typedef real_ubits vbits __attribute__((vector_size(HS_VECTOR_BYTES)));
 /* A vec at any address that is aligned for its elements. */
 typedef real vec_unaligned __attribute__((vector_size(HS_VECTOR_BYTES), aligned(sizeof(real))));
 
-/* The numbers of a vector. */
 enum { LANES = HS_VECTOR_BYTES / (int)sizeof(real) };
 
 /* x86's own vectors and functions, where the compiler has no operator: V_X86(sqrt) is _mm512_sqrt_ps. */
@@ -226,7 +223,6 @@ HS_INLINE vec v_load_first(const real *p, size_t n)
 #endif
 }
 
-/* Stores the first n < LANES lanes. */
 HS_INLINE void v_store_first(real *p, vec a, size_t n)
 {
 #if HS_VECTOR_BYTES == 64 && HS_KERNEL_F64
