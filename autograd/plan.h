@@ -51,23 +51,21 @@ HS_API hs_status hs_plan_new(hs_plan **plan, const hs_var *outputs, size_t n,
                              const hs_plan_options *options) HS_MUST_CHECK;
 HS_API void hs_plan_free(hs_plan *plan); /**< frees a plan; NULL is allowed */
 
-/** Points an input (or a bound value) at the caller's data, in the tape's dtype, which every run reads: [count]
- *  for shared, [starts][count] or [rows][count] for the others. A NULL plan, or an input that the plan does not
- *  need, is ignored. */
+/** Points an input (or a bound value) at the caller's data, in the tape's dtype, which every run reads: [count] for
+ *  shared, else [starts][count] or [rows][count]. Ignores a NULL plan, and an input that the plan does not need. */
 HS_API void hs_plan_set(hs_plan *plan, hs_var input, const void *data);
 
 /** Runs the plan. Returns HS_EINVAL if an input has no data (or the plan is NULL) and HS_EOVERFLOW if rows or
  *  steps have no address; hs_plan_error() has the sentence. */
 HS_API hs_status hs_plan_run(hs_plan *plan, const hs_run *run) HS_MUST_CHECK;
 
-/** Returns the value of an output after a run, in the tape's dtype: [count], [starts][count] or [rows][count].
- *  NULL if it is not an output of this plan. The plan owns the value, which the next run overwrites. */
+/** Returns an output after a run, in the tape's dtype: [count], [starts][count] or [rows][count]; NULL if the plan has
+ *  no such output. The plan owns the value, or the caller (options.into); the next run overwrites it. */
 HS_API const void *hs_plan_get(const hs_plan *plan, hs_var output);
 
 /**
- * An output as a sum of few outer products: sum over k < count of a[k] b[k]^T. With a batch of one row the gradient
- * of a weight has this form. A plan with `factors` then leaves a large gradient uncomputed, which saves its user from
- * writing and reading it.
+ * An output as a sum of few outer products: sum over k < count of a[k] b[k]^T. With a batch of one row the gradient of
+ * a weight has this form. A plan with `factors` leaves large ones so: nobody has to write and read the sum.
  */
 typedef struct {
     size_t rows, columns, count; /**< length of every a[k] and every b[k]; number of products */

@@ -52,9 +52,8 @@ HS_API const char *hs_extent_name(hs_extent extent); /**< "shared", "start" or "
 
 #define HS_TEXT_(x) #x
 #define HS_TEXT(x)  HS_TEXT_(x)
-/** The place of a recording, for messages: "file.c:12". Every recording function hs_f(...) is a macro that passes
- *  HS_HERE to hs_f_at(..., at). A function that records on behalf of its caller takes an `at` of its own and
- *  passes it on. */
+/** The place of a recording, for messages: "file.c:12". Every recording function hs_f(...) is a macro that passes it to
+ *  hs_f_at(..., at). Code that records on behalf of its caller takes an `at` of its own and passes it on. */
 #define HS_HERE __FILE__ ":" HS_TEXT(__LINE__)
 
 /** Returns a new tape whose values all have one number type; NULL if there is no memory. The caller frees it. */

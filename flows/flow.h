@@ -60,14 +60,13 @@ typedef hs_var (*hs_flow_map)(void *self, hs_var x, hs_var *log_det);
 
 /** A flow of the user's own. */
 typedef struct {
-    const char *name;    /**< for messages (copied); NULL: "flow" */
-    size_t dim;          /**< length of the vectors */
-    void *self;          /**< the first argument of all three functions */
-    hs_flow_map forward; /**< x = T(z); a direction that is never used may be NULL */
-    hs_flow_map inverse; /**< z = T^-1(x) */
-    void (*release)(
-        void *self);       /**< NULL, or called once: when the flow is freed or cannot be made */
-    bool preserves_volume; /**< log |det| is 0 everywhere: neither direction sets it */
+    const char *name;            /**< for messages (copied); NULL: "flow" */
+    size_t dim;                  /**< length of the vectors */
+    void *self;                  /**< the first argument of all three functions */
+    hs_flow_map forward;         /**< x = T(z); a direction that is never used may be NULL */
+    hs_flow_map inverse;         /**< z = T^-1(x) */
+    void (*release)(void *self); /**< NULL, or called once: when the flow is freed or not made */
+    bool preserves_volume;       /**< log |det| is 0 everywhere: neither direction sets it */
 } hs_flow_spec;
 
 /** Makes a flow of the user's own, which owns spec->self. */
