@@ -20,12 +20,11 @@
 
 /** The values that may take the place of x in the next run. */
 typedef struct {
-    hs_var x;        /**< an input of extent start or row */
-    const hs_var *y; /**< [ways] values that may become x, each of its shape and extent */
-    size_t ways;     /**< number of ways to move */
-    const hs_var *
-        changing; /**< [n_changing] bound values that change between runs; all others are constant */
-    size_t n_changing; /**< their number */
+    hs_var x;               /**< an input of extent start or row */
+    const hs_var *y;        /**< [ways] values that may become x, each of its shape and extent */
+    size_t ways;            /**< number of ways to move */
+    const hs_var *changing; /**< [n_changing] bound values that change between runs */
+    size_t n_changing;      /**< their number; all other bound values count as constant */
 } hs_succession;
 
 /** A value of x, whose counterpart of every y is computed as well. */

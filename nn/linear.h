@@ -31,8 +31,8 @@ typedef struct {
     bool no_bias; /**< y = W x */
 } hs_linear_options;
 
-/** Adds a layer's parameters, name.weight [out, in] and name.bias [out], to a store. A NULL name is "linear";
- *  options may be NULL. */
+/** Adds a layer's parameters, name.weight [out, in] and name.bias [out], to a store. A NULL name is "linear".
+ *  Options may be NULL. */
 HS_API hs_linear hs_linear_new(hs_params *ps, const char *name, size_t in, size_t out,
                                const hs_linear_options *options);
 

@@ -34,7 +34,7 @@ HS_API const char *hs_activation_name(hs_activation activation); /**< "relu", "t
 HS_API hs_var hs_activate_at(hs_activation activation, hs_var x, const char *at);
 #define hs_activate(...) hs_activate_at(__VA_ARGS__, HS_HERE)
 
-/** Options of a network; zeros are the defaults, where they make sense. */
+/** Options of a network. in and out, and width unless depth is 0, must be at least 1; other zeros are defaults. */
 typedef struct {
     const char *name;    /**< NULL: "mlp", "mlp2", "mlp3" ..., the first free name */
     size_t in, out;      /**< lengths of the vectors that it reads and returns */
