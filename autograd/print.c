@@ -70,7 +70,6 @@ void hs_tape_print(const hs_tape *tape, FILE *out)
         fprintf(out, "error: %s\n", tape->error);
 }
 
-/* Text inside a Graphviz string. */
 static void print_escaped(const char *text, FILE *out)
 {
     for (; *text; text++) {

@@ -84,7 +84,6 @@ static inline hs_var poison(hs_tape *tape)
     return (hs_var){ tape, -1 };
 }
 
-/* Attributes all zero. */
 op_attributes hs__attributes_none(void);
 
 /* True if the attributes of two nodes of one op and shape are equal. `bytes` is the size of their value: that of a
@@ -100,7 +99,6 @@ hs_var hs__tape_append(hs_tape *tape, op_code op, hs_extent extent, hs_shape sha
  * caller returns poison(). */
 bool hs__inputs_ok(const hs_var *inputs, int n, const char *op, const char *at);
 
-/* The widest extent of two. */
 static inline hs_extent widest(hs_extent a, hs_extent b)
 {
     return a > b ? a : b;

@@ -150,7 +150,6 @@ static void check(hs_params *ps, const char *name, const hs_coupling_options *op
                        name);
 }
 
-/* Adds the parameters of network i. */
 static void add_network(hs_params *ps, const char *name, stack *s, size_t i,
                         const hs_coupling_options *options)
 {

@@ -305,7 +305,6 @@ typedef struct {
     void **into;       /* likewise */
 } plan_lists;
 
-/* Records the gradients and makes the plan. */
 static hs_status plan_with(const plan_lists *lists, hs_plan **plan, hs_var loss, hs_params *ps,
                            const hs_var *more, size_t n_more, const hs_plan_options *options,
                            const char *at)

@@ -83,7 +83,6 @@ typedef __m128 v_x86;
 
 #define HS_INLINE static inline __attribute__((always_inline, unused))
 
-/* a in every lane. */
 HS_INLINE vec v_set1(real a)
 {
     return a - (vec){ 0 };
