@@ -1,9 +1,9 @@
-/**
- * Targets: the distributions that are sampled.
+/** @file
+ * Targets: the distributions to sample.
  *
- * A target is one function, its log density, written on the tape for one chain; score, Hessian
- * products and HMC's gradient follow from it. A target that can be sampled exactly says how, on the
- * tape as well. The library's own targets are in targets.h.
+ * A target is one function, its log density, written on the tape for one chain. Score, Hessian
+ * products and HMC's gradient follow from it. A target may also draw exact samples on the tape. The
+ * library's own targets are in targets/targets.h.
  *
  *     // log density of a banana: x0 ~ N(0, 1), x1 - x0^2 ~ N(0, 1)
  *     static hs_var banana(void *self, hs_var x)
@@ -16,7 +16,8 @@
  *     hs_target *t = hs_target_new(s, &(hs_target_spec){ .name = "banana", .dim = 2,
  *                                                        .log_density = banana });
  *
- * Targets belong to their session. Recording a target does not change it: any number of tapes may.
+ * The session owns its targets, and one thread makes them. Recording does not change a target: any
+ * number of tapes may record it. Functions accept a NULL target: recording it fails the tape.
  */
 #ifndef HASTINGS_MCMC_TARGET_H
 #define HASTINGS_MCMC_TARGET_H
@@ -25,62 +26,65 @@
 #include <hastings/flows/flow.h>
 #include <hastings/mcmc/session.h>
 
+/** Target, opaque. */
 typedef struct hs_target hs_target;
 
+/** Parts of a target, for hs_target_new(). */
 typedef struct {
-    const char *name;
-    size_t dim;
-    void *self;                  /**< given to all functions below; NULL is allowed */
-    void (*release)(void *self); /**< frees self with the session; NULL: it needs none */
+    const char *name;            /**< name in messages; NULL: "target" */
+    size_t dim;                  /**< number of coordinates, auxiliary ones included */
+    void *self;                  /**< first argument of the functions below; may be NULL */
+    void (*release)(void *self); /**< frees self with the session; NULL: nothing to free */
 
-    /** The log density of the vector x [dim], a scalar; a constant may be left out. Required. */
+    /** Log density of x [dim], a scalar; it may lack a constant. Required. */
     hs_var (*log_density)(void *self, hs_var x);
 
-    /** An exact draw [dim] of the given extent; it may use streams `stream` to stream + 7. NULL: the
-     *  target cannot be sampled directly. */
+    /** Exact draw [dim] of the given extent, from streams `stream` to stream + 7. NULL: the target
+     *  has no exact draws. */
     hs_var (*draw)(void *self, hs_tape *tape, hs_extent extent, uint32_t stream);
 
-    /** The last `auxiliary` of the dim coordinates are independent standard normals that samplers draw
-     *  anew before each proposal, and that diagnostics leave out. */
+    /** Number of auxiliary coordinates, the last ones of dim: independent standard normals.
+     *  Samplers draw them anew before each proposal; diagnostics leave them out. */
     size_t auxiliary;
 } hs_target_spec;
 
-/** Streams that a target's own draws may use; auxiliary coordinates use the next. */
-enum { HS_DRAW_STREAMS = 8 };
+/** Streams of random numbers. */
+enum { HS_DRAW_STREAMS = 8 /**< streams of a target's own draws; auxiliary ones use the next */ };
 
-/** A target from its parts, which are copied. NULL (and the session fails) if one is missing. */
+/** Makes a target of copies of its parts. If one is missing or wrong, the result is NULL and the
+ *  session fails. */
 HS_API hs_target *hs_target_new(hs_session *s, const hs_target_spec *spec);
 
-HS_API const char *hs_target_name(const hs_target *t);
+HS_API const char *hs_target_name(const hs_target *t);    /**< name of the target */
+HS_API size_t hs_target_dim(const hs_target *t);          /**< number of coordinates */
+HS_API size_t hs_target_original_dim(const hs_target *t); /**< without the auxiliary coordinates */
+HS_API bool hs_target_can_draw(const hs_target *t);       /**< true if it has exact draws */
+HS_API hs_session *hs_target_session(const hs_target *t); /**< session of the target */
 
-/** Coordinates altogether, and those that are not auxiliary. */
-HS_API size_t hs_target_dim(const hs_target *t);
-HS_API size_t hs_target_original_dim(const hs_target *t);
-HS_API bool hs_target_can_draw(const hs_target *t);
-HS_API hs_session *hs_target_session(const hs_target *t);
-
-/** Recorded on the tape of x: log density, and score, its gradient at x. */
+/** Records the log density at x. */
 HS_API hs_var hs_target_log_density_at(const hs_target *t, hs_var x, const char *at);
+/** Records the score at x: the gradient of the log density. */
 HS_API hs_var hs_target_score_at(const hs_target *t, hs_var x, const char *at);
-#define hs_target_log_density(...) hs_target_log_density_at(__VA_ARGS__, HS_HERE)
-#define hs_target_score(...)       hs_target_score_at(__VA_ARGS__, HS_HERE)
+#define hs_target_log_density(...) hs_target_log_density_at(__VA_ARGS__, HS_HERE) /**< at HS_HERE */
+#define hs_target_score(...)       hs_target_score_at(__VA_ARGS__, HS_HERE)       /**< at HS_HERE */
 
-/** An exact draw; an error on the tape if the target has none. */
+/** Records an exact draw; the tape fails if the target has none. */
 HS_API hs_var hs_target_draw_at(const hs_target *t, hs_tape *tape, hs_extent extent,
                                 uint32_t stream, const char *at);
-#define hs_target_draw(...) hs_target_draw_at(__VA_ARGS__, HS_HERE)
+#define hs_target_draw(...) hs_target_draw_at(__VA_ARGS__, HS_HERE) /**< at HS_HERE */
 
 /* ---- Targets made from others --------------------------------------------------------------- */
 
-/** The target with n auxiliary standard normals appended. */
+/** Appends n > 0 auxiliary standard normals to a target that has none. */
 HS_API hs_target *hs_target_augment(hs_session *s, const hs_target *base, size_t n);
 
-/** A target in plain C: f is its log density with gradient (and Hessian-vector product, if proposals
- *  differentiate the gradient). f must outlive the session's use of the target. */
+/** Makes a target of plain C: f is the log density with its gradient, and with a Hessian-vector
+ *  product if proposals differentiate the gradient. The target copies *f; data behind its pointers
+ *  must outlive the target. */
 HS_API hs_target *hs_target_from_function(hs_session *s, size_t dim, const hs_function *f);
 
-/** The target seen through a diffeomorphism: the distribution of z where x = T(z) has the density of
- *  base; draws are T^-1 of base's. The flow must outlive the target. */
+/** Pulls a target back through a diffeomorphism T: the distribution of z, where x = T(z) has the
+ *  density of `base`. A draw is T^-1 of a draw of `base`. The flow must outlive the target. */
 HS_API hs_target *hs_target_pull_back(hs_session *s, const hs_target *base, const hs_flow *flow);
 
 #endif

@@ -1,14 +1,17 @@
-/**
- * A transition: all that proposals and objectives share.
+/** @file
+ * Transitions: the values that proposals and objectives share.
  *
- * An objective is a function of a transition to a per-sample loss; swapping objectives, or inventing
- * one, never touches a proposal.
+ * An objective maps a transition to the loss of one sample. A new objective needs no change of any
+ * proposal:
  *
  *     static hs_var ab_initio(const hs_transition *t, const hs_objective *o)
  *     {
  *         hs_var kl = hs_sub(t->log_g_fwd, t->log_pi_y);
  *         return hs_sub(kl, hs_scale(t->log_alpha, o->number[0] * (double)t->dim));
  *     }
+ *
+ * Transitions and objectives are plain structs without owned memory. The tape of x owns the
+ * recorded values, and its thread calls.
  */
 #ifndef HASTINGS_MCMC_TRANSITION_H
 #define HASTINGS_MCMC_TRANSITION_H
@@ -16,48 +19,50 @@
 #include <hastings/mcmc/proposal.h>
 #include <hastings/mcmc/target.h>
 
+/** One transition of one chain. All values but x and y are scalars. */
 typedef struct {
-    hs_var x, y;               /**< start and proposed point [dim] */
-    hs_var log_pi_x, log_pi_y; /**< log densities of the target: scalars, as all that follow */
-    hs_var log_g_fwd;          /**< log g(y | x) */
-    hs_var log_g_rev;          /**< log g(x | y) */
-    hs_var log_ratio;          /**< log_pi_y + log_g_rev - log_pi_x - log_g_fwd */
-    hs_var log_alpha;    /**< min(0, log_ratio): log of the acceptance probability. Where it is
-                                    0, so is its gradient */
-    hs_var weight;       /**< probability of this way of moving; 1 if there is one */
-    hs_var adapted;      /**< the objective's adapted number, a shared scalar: hs_objective */
-    size_t dim;          /**< of x and y */
-    size_t original_dim; /**< without auxiliary coordinates */
+    hs_var x;            /**< start point [dim] */
+    hs_var y;            /**< proposed point [dim] */
+    hs_var log_pi_x;     /**< log density of the target at x */
+    hs_var log_pi_y;     /**< log density of the target at y */
+    hs_var log_g_fwd;    /**< log g(y | x) */
+    hs_var log_g_rev;    /**< log g(x | y) */
+    hs_var log_ratio;    /**< log_pi_y + log_g_rev - log_pi_x - log_g_fwd */
+    hs_var log_alpha;    /**< min(0, log_ratio): log acceptance probability. Its gradient is 0 where
+                              it is 0 */
+    hs_var weight;       /**< probability of this way of moving; 1 if it is the only one */
+    hs_var adapted;      /**< adapted number of the objective, shared by all rows */
+    size_t dim;          /**< length of x and y */
+    size_t original_dim; /**< length without auxiliary coordinates */
 } hs_transition;
 
-/** Records the transitions from x [dim] with noise n, one for each way in which the proposal moves,
- *  into t, which has room for hs_proposal_ways(). */
+/** Records the transitions from x [dim] with noise n into t, one for each way of moving; t has room
+ *  for hs_proposal_ways(). */
 HS_API void hs_transitions_at(const hs_target *target, const hs_proposal *proposal, hs_var x,
                               hs_var n, hs_transition *t, const char *at);
-#define hs_transitions(...) hs_transitions_at(__VA_ARGS__, HS_HERE)
+#define hs_transitions(...) hs_transitions_at(__VA_ARGS__, HS_HERE) /**< at HS_HERE */
 
-/** Squared jump |y - x|^2 over the original coordinates. */
+/** Records the squared jump |y - x|^2 over the original coordinates. */
 HS_API hs_var hs_transition_jump_at(const hs_transition *t, const char *at);
-#define hs_transition_jump(...) hs_transition_jump_at(__VA_ARGS__, HS_HERE)
+#define hs_transition_jump(...) hs_transition_jump_at(__VA_ARGS__, HS_HERE) /**< at HS_HERE */
 
 /* ---- Objectives ----------------------------------------------------------------------------- */
 
-/**
- * What a training minimises: the mean over the batch, and over ways of moving by weight, of `loss`.
- * Passed by value; objectives/objectives.h makes the ones that are known.
- */
+/** Objective of a training, passed by value. Training minimises the mean of `loss` over the batch
+ *  and, by weight, over the ways of moving. objectives/objectives.h makes the known ones. */
 typedef struct hs_objective {
-    const char *name;
+    const char *name; /**< name in reports */
+    /** Records the loss of one transition. */
     hs_var (*loss)(const hs_transition *t, const struct hs_objective *o);
-    double number[4]; /**< coefficients, whatever they mean to `loss` */
+    double number[4]; /**< coefficients of `loss`, with a meaning of its choice */
 
-    /** If not NULL, a number that is adapted between steps: it starts at `adapted`, `loss` finds it in
-     *  t->adapted, and after each step it becomes adapt(o, value, mean acceptance probability). */
+    /** Next value of the adapted number, computed after each step from its value and the mean
+     *  acceptance probability. NULL: the objective adapts no number. */
     double (*adapt)(const struct hs_objective *o, double value, double mean_alpha);
-    double adapted;
+    double adapted; /**< start value of the adapted number, which `loss` finds in t->adapted */
 
-    /** 0, or the mean acceptance probability that `adapt` works towards: a training that has missed it
-     *  has failed, whatever its loss (restart.h). */
+    /** Mean acceptance probability that `adapt` works towards; 0: none. A training that misses it
+     *  has failed, whatever its loss: restart.h. */
     double acceptance;
 } hs_objective;
 

@@ -1,6 +1,6 @@
-/**
- * Reference problems: a target that can be sampled and a proposal with one number, its step, on
- * which the optimum of an objective can be found exactly, up to a known Monte-Carlo error.
+/** @file
+ * Reference problems: a target with exact draws and a proposal with one number, its step. The
+ * optimum of an objective on them is known up to a Monte-Carlo error, which is known too.
  *
  *     hs_session *s = hs_session_new(NULL);
  *     hs_reference walk = hs_reference_walk(s, 1000);          // random walk on N(0, I), d = 1000
@@ -9,87 +9,98 @@
  *     if (!hs_reference_optimum(&walk, &o, &(hs_reference_options){ .rows = 1000000 }, &best))
  *         printf("accepts %.4f(%.4f)\n", best.acceptance, best.acceptance_error);
  *
- * or any other, of which `step` is the parameter called so:
+ * Any other proposal with a parameter "step" will do:
  *
  *     hs_reference mine = { .target = target, .proposal = hs_mala(s, target, NULL) };
  *
- * Rows are independent: x is an exact draw of the target, y a draw of the proposal, and all steps
- * are judged by the same draws (common random numbers), so that a search sees a smooth function and
- * equal seeds give equal results. The rows are run in blocks, whose scatter is the Monte-Carlo
+ * Rows are independent: x is an exact draw of the target, y a draw of the proposal. All steps are
+ * judged by the same draws (common random numbers): a search sees a smooth function, and equal
+ * seeds give equal results. Rows run in blocks; the scatter of the blocks gives the Monte-Carlo
  * error.
  *
- * The optimum is where the mean of the loss's derivative is 0, found by a bracketing secant method:
- * Newton's would need the second derivative of the expected loss, which is not the expected second
- * derivative, because log alpha has a kink. The derivative is exact for targets of continuous
- * density.
+ * The optimum is the zero of the mean derivative of the loss, found by a bracketing secant method.
+ * Newton's method would need the second derivative of the expected loss, which is not the expected
+ * second derivative, because log alpha has a kink. The derivative is exact for targets of
+ * continuous density.
  *
- * Errors are the session's. These functions change the value of `step`, which ends where they say.
+ * A failure fails the session of the target. The functions leave the step at the value they report.
+ * The session owns target and proposal, and its thread calls.
  */
 #ifndef HASTINGS_OBJECTIVES_REFERENCE_H
 #define HASTINGS_OBJECTIVES_REFERENCE_H
 
 #include <hastings/mcmc/transition.h>
 
+/** Reference problem. */
 typedef struct {
-    const char *name;        /**< for messages; NULL: those of target and proposal */
-    const hs_target *target; /**< one that can be drawn from */
-    const hs_proposal *proposal;
-    hs_param step;     /**< one positive number; zeroed: the proposal's "step" */
-    bool log_step;     /**< that number is the logarithm of the step */
-    double acceptance; /**< the acceptance rate that theory calls optimal: only fits use it */
+    const char *name;            /**< name in messages; NULL: the target's */
+    const hs_target *target;     /**< target with exact draws */
+    const hs_proposal *proposal; /**< proposal with one step */
+    hs_param step;     /**< parameter of the step, one number; zeroed: the proposal's "step", or its
+                            "log_step" if log_step is set */
+    bool log_step;     /**< the parameter is the logarithm of the step */
+    double acceptance; /**< acceptance rate that theory calls optimal; only fits use it */
 
-    /** For problems that a symmetry reduces to fewer dimensions: the d that they stand for (0: that
-     * of the target), and what the noise is instead of standard normals (streams `stream` to stream
-     * + HS_DRAW_STREAMS - 1 are free for it). */
-    size_t dim;
+    /* For a problem that a symmetry reduces to fewer dimensions. */
+    size_t dim; /**< number of dimensions that the problem stands for; 0: the target's */
+    /** Noise instead of standard normals, from streams `stream` to stream + HS_DRAW_STREAMS - 1;
+     *  NULL: standard normals. */
     hs_var (*noise)(void *self, hs_tape *tape, uint32_t stream);
-    void *self;
+    void *self; /**< first argument of noise */
 } hs_reference;
 
 /**
- * Random walk and MALA on a standard normal in d >= 2 dimensions, with the optimal acceptances
- * 0.234 (Roberts, Gelman and Gilks 1997) and 0.574 (Roberts and Rosenthal 1998) of d to infinity.
+ * Random walk on a standard normal in dim >= 2 dimensions, with the optimal acceptance 0.234 of dim
+ * to infinity (Roberts, Gelman and Gilks 1997).
  *
- * By rotation all depends on |x|^2, x.n and |n|^2 alone, so these live in the plane of n and x: x =
- * (a, b), n = (c, 0), with a normal and b and c chi-distributed with d - 1 and d degrees of
- * freedom. A row costs the same in any dimension, and is distributed exactly as in d dimensions.
+ * By rotation all depends on |x|^2, x.n and |n|^2 alone, so the problem lives in the plane of n and
+ * x: x = (a, b), n = (c, 0), where a is normal, and b and c are chi-distributed with dim - 1 and
+ * dim degrees of freedom. A row has exactly the distribution of dim dimensions, at the same cost in
+ * any.
  */
 HS_API hs_reference hs_reference_walk(hs_session *s, size_t dim);
+/** MALA in the same way, with the optimal acceptance 0.574 (Roberts and Rosenthal 1998). */
 HS_API hs_reference hs_reference_mala(hs_session *s, size_t dim);
 
+/** Options of the functions below; may be NULL. */
 typedef struct {
-    size_t rows;      /**< 0: 200000 */
-    size_t blocks;    /**< that rows are run in, at least 2; 0: 40 */
-    uint64_t seed;    /**< 0: the session's */
-    double tolerance; /**< in the logarithm of the step; 0: 1e-6 */
+    size_t rows;      /**< number of rows; 0: 200000 */
+    size_t blocks;    /**< number of blocks, at least 2; 0: 40 */
+    uint64_t seed;    /**< seed of all draws; 0: the session's */
+    double tolerance; /**< tolerance of the logarithm of the step; 0: 1e-6 */
 } hs_reference_options;
 
-/** What a problem is like at one step. Each _error is a standard error. */
+/** Figures of a problem at one step. */
 typedef struct {
-    double step;
-    double loss, loss_error;
-    double slope, slope_error;           /**< d loss / d log step */
-    double acceptance, acceptance_error; /**< mean alpha */
-    double msjd, msjd_error;             /**< mean of alpha |y - x|^2 */
-    double log_alpha, log_alpha_error;
-    double curvature;        /**< d slope / d log step, and */
-    double acceptance_slope; /**< d acceptance / d log step: 0 if not asked for */
-    int runs;                /**< passes over all rows that it took */
+    double step;             /**< the step */
+    double loss;             /**< mean loss */
+    double loss_error;       /**< standard error of loss, as all _error below */
+    double slope;            /**< d loss / d log step */
+    double slope_error;      /**< of slope */
+    double acceptance;       /**< mean alpha */
+    double acceptance_error; /**< of acceptance */
+    double msjd;             /**< mean of alpha |y - x|^2 */
+    double msjd_error;       /**< of msjd */
+    double log_alpha;        /**< mean log alpha */
+    double log_alpha_error;  /**< of log_alpha */
+    double curvature;        /**< d slope / d log step; hs_reference_evaluate(): 0 */
+    double acceptance_slope; /**< d acceptance / d log step; hs_reference_evaluate(): 0 */
+    int runs;                /**< passes over all rows */
 } hs_optimum;
 
-/** At the step given: all but curvature and acceptance_slope. */
+/** Evaluates the problem at a given step, without curvature and acceptance_slope. */
 HS_API hs_status hs_reference_evaluate(const hs_reference *r, const hs_objective *o, double step,
                                        const hs_reference_options *options,
                                        hs_optimum *at) HS_MUST_CHECK;
 
-/** At the minimum of an objective, searched from the present step on. The errors of acceptance and
- * MSJD include that of the step. An objective with an adapted number keeps it as it is. HS_EINVAL
- * if the derivative does not change its sign within a factor of 1e5. */
+/** Finds the minimum of an objective, from the present step on. The errors of the other figures
+ *  include that of the step. An adapted number of the objective stays as it is. HS_EINVAL if the
+ *  derivative does not change its sign within a factor of 1e5. */
 HS_API hs_status hs_reference_optimum(const hs_reference *r, const hs_objective *o,
                                       const hs_reference_options *options,
                                       hs_optimum *best) HS_MUST_CHECK;
 
-/** At the step with a given mean acceptance, which must fall as steps grow. */
+/** Finds the step of a given mean acceptance, which must fall as steps grow. */
 HS_API hs_status hs_reference_tune(const hs_reference *r, double acceptance, const hs_objective *o,
                                    const hs_reference_options *options,
                                    hs_optimum *at) HS_MUST_CHECK;

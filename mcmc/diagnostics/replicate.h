@@ -1,5 +1,5 @@
-/**
- * Replications: the same experiment with other random numbers, and what it comes to on average.
+/** @file
+ * Replications: the same experiment with other random numbers, and the mean of its figures.
  *
  *     static bool experiment(uint64_t replica, double *figure, void *context)
  *     {
@@ -14,7 +14,8 @@
  *     hs_status status = hs_replicate(5, experiment, NULL, f, 2);
  *     printf("acceptance %.3f(%.3f)\n", f[0].mean, f[0].error);
  *
- * Replicas run one after the other; each may use all threads.
+ * Replicas run one after the other on the calling thread; each may use all threads. Any thread may
+ * call. The caller owns all memory.
  */
 #ifndef HASTINGS_MCMC_DIAGNOSTICS_REPLICATE_H
 #define HASTINGS_MCMC_DIAGNOSTICS_REPLICATE_H
@@ -25,20 +26,22 @@
 
 #include <hastings/tensor/status.h>
 
-/** A figure over replicas that gave one: mean, sd between replicas (ddof 1) and standard error of the mean,
- *  sd / sqrt(count); the last two are NaN for fewer than two replicas. */
+/** A figure over the replicas that gave one. */
 typedef struct {
-    double mean, sd, error;
-    size_t count;
+    double mean;  /**< mean; NaN for no replicas */
+    double sd;    /**< standard deviation between replicas (ddof 1); NaN for fewer than two */
+    double error; /**< standard error of the mean, sd / sqrt(count); NaN for fewer than two */
+    size_t count; /**< number of replicas that gave the figure */
 } hs_figure;
 
-enum { HS_MOST_FIGURES = 32 };
+/** Limits of replications. */
+enum { HS_MOST_FIGURES = 32 /**< most figures of a replica */ };
 
-/** Runs replica 0, 1, 2 ... and stores its figures; a NaN is left out. Returns false to stop: that replica
- *  does not count, and none follow. */
+/** Runs replica 0, 1, 2 ... and stores its figures, of which a NaN is left out. False stops: this
+ *  replica does not count, and none follow. */
 typedef bool (*hs_replica)(uint64_t replica, double *figure, void *context);
 
-/** Runs up to `replicas` replicas of n figures. HS_EINVAL for no replicas, or more figures than
+/** Runs up to `replicas` replicas of n figures. HS_EINVAL for no replicas, for more figures than
  *  HS_MOST_FIGURES, or if the first replica stops. */
 HS_API hs_status hs_replicate(size_t replicas, hs_replica run, void *context, hs_figure *figures,
                               size_t n) HS_MUST_CHECK;
