@@ -8,11 +8,13 @@
 #include <hastings/experiments/spec.h>
 
 const app_option app_global_options[] = {
-    { "help", APP_OPTION_FLAG, NULL, "says how to use the program, or a command of it; also -h" },
-    { "version", APP_OPTION_FLAG, NULL, "says which version this is" },
-    { "quiet", APP_OPTION_FLAG, NULL, "no progress, no remarks: errors only, and the result" },
-    { "json", APP_OPTION_FLAG, NULL, "the result as JSON, which is all that stdout gets" },
-    { "threads", APP_OPTION_COUNT, "N", "threads to use; default: one for each core" },
+    { "help", APP_OPTION_FLAG, NULL, "describe the program or a command; also -h" },
+    { "version", APP_OPTION_FLAG, NULL, "print the version" },
+    { "quiet", APP_OPTION_FLAG, NULL, "print errors and the result, no progress" },
+    { "json", APP_OPTION_FLAG, NULL, "print the result as JSON, alone on stdout" },
+    { "threads", APP_OPTION_COUNT, "N",
+      "number of threads; default: OMP_NUM_THREADS, else one for each "
+      "core. Results do not depend on it" },
     { 0 },
 };
 

@@ -18,21 +18,21 @@ typedef struct {
 
 #define STEP                                                                                       \
     {                                                                                              \
-        "step", APP_SPEC_NUMBER, "0", "to start with; 0: near the optimum on a standard normal"    \
+        "step", APP_SPEC_NUMBER, "0", "first step; 0: near the optimum on a standard normal"       \
     }
 #define WALK_OPTIONS                                                                               \
     STEP, { "log_step", APP_SPEC_FLAG, "no", "train the logarithm of the step" },                  \
-        { "diagonal", APP_SPEC_FLAG, "no", "a step for each coordinate" },                         \
+        { "diagonal", APP_SPEC_FLAG, "no", "one step for each coordinate" },                       \
     {                                                                                              \
         "scaled", APP_SPEC_FLAG, "no", "steps in units of the target's standard deviations"        \
     }
 #define WIDTH                                                                                      \
     {                                                                                              \
-        "width", APP_SPEC_SIZE, "16", "of hidden layers"                                           \
+        "width", APP_SPEC_SIZE, "16", "width of the hidden layers"                                 \
     }
 #define DEPTH                                                                                      \
     {                                                                                              \
-        "depth", APP_SPEC_SIZE, "4", "hidden layers"                                               \
+        "depth", APP_SPEC_SIZE, "4", "number of hidden layers"                                     \
     }
 
 static hs_walk_options walk_options(const spec *p, const setting *at)
@@ -155,40 +155,41 @@ static const struct {
     app_spec_entry entry;
     hs_proposal *(*make)(const spec *p, const setting *at);
 } kinds[] = {
-    { { "random-walk", "y = x + step n", { WALK_OPTIONS } }, random_walk },
+    { { "random-walk", "y = x + step n, with standard normal n", { WALK_OPTIONS } }, random_walk },
     { { "mala", "y = x + step score(x) + sqrt(2 step) n", { WALK_OPTIONS } }, mala },
     { { "hmc",
-        "Hamiltonian Monte Carlo, not trained but tuned",
-        { { "leapfrogs", APP_SPEC_SIZE, "5", "steps of the integrator" },
+        "Hamiltonian Monte Carlo, tuned instead of trained",
+        { { "leapfrogs", APP_SPEC_SIZE, "5", "integrator steps of a proposal" },
           STEP,
           { "scaled", APP_SPEC_FLAG, "no",
             "mass matrix from the target's standard deviations" } } },
       hmc },
     { { "multi-scheme",
-        "networks and a flow that can become many schemes: the paper's Eq. 4",
-        { { "couplings", APP_SPEC_COUNT, "4", "of the flow; 0: none" },
-          { "coupling_width", APP_SPEC_COUNT, "0", "0: width" },
-          { "coupling_depth", APP_SPEC_COUNT, "0", "0: depth" },
+        "networks and a flow that can become many schemes (the paper's Eq. 4)",
+        { { "couplings", APP_SPEC_COUNT, "4", "couplings of the flow; 0: no flow" },
+          { "coupling_width", APP_SPEC_COUNT, "0", "width of the couplings' networks; 0: width" },
+          { "coupling_depth", APP_SPEC_COUNT, "0", "depth of the couplings' networks; 0: depth" },
           WIDTH,
           DEPTH,
           { "start", APP_SPEC_TEXT, "networks",
-            "scheme to begin as: networks, resampling, random-walk, mala, latent; of several, "
-            "joined by +, restarts take turns" },
-          { "step", APP_SPEC_NUMBER, "0", "of that scheme; 0: 2.38 / sqrt(dim)" },
-          { "noise", APP_SPEC_NUMBER, "0", "around that scheme; 0: 0.01" } } },
+            "first scheme: networks, resampling, random-walk, mala or latent; restarts take turns "
+            "with several, joined by +" },
+          { "step", APP_SPEC_NUMBER, "0", "step of the first scheme; 0: 2.38 / sqrt(dim)" },
+          { "noise", APP_SPEC_NUMBER, "0",
+            "noise on the weights of the first scheme; 0: 0.01" } } },
       multi_scheme },
     { { "position-mixture",
-        "Gaussians with weights that depend on where the chain is",
-        { { "components", APP_SPEC_SIZE, "4", "" },
+        "Gaussians, with weights that a network computes from x",
+        { { "components", APP_SPEC_SIZE, "4", "number of Gaussians, at most 64" },
           WIDTH,
           DEPTH,
-          { "sd", APP_SPEC_NUMBER, "1", "of components, to start with" },
-          { "clustered", APP_SPEC_FLAG, "no", "start where draws of the target cluster" },
-          { "diagonal", APP_SPEC_FLAG, "no", "no correlations inside of components" } } },
+          { "sd", APP_SPEC_NUMBER, "1", "first standard deviation of the Gaussians" },
+          { "clustered", APP_SPEC_FLAG, "no", "first means where draws of the target cluster" },
+          { "diagonal", APP_SPEC_FLAG, "no", "no correlations inside a Gaussian" } } },
       position_mixture },
     { { "resampling-flow",
         "independent draws from a flow",
-        { { "couplings", APP_SPEC_SIZE, "6", "of the flow" }, WIDTH, DEPTH } },
+        { { "couplings", APP_SPEC_SIZE, "6", "couplings of the flow" }, WIDTH, DEPTH } },
       resampling_flow },
 };
 

@@ -9,7 +9,7 @@
     }
 #define SCALE                                                                                      \
     {                                                                                              \
-        "scale", APP_SPEC_NUMBER, "1", "of every coordinate"                                       \
+        "scale", APP_SPEC_NUMBER, "1", "scale of every coordinate"                                 \
     }
 #define AUGMENT                                                                                    \
     {                                                                                              \
@@ -17,7 +17,7 @@
     }
 #define PRIOR                                                                                      \
     {                                                                                              \
-        "prior_sd", APP_SPEC_NUMBER, "10", "standard deviation of each weight's prior"             \
+        "prior_sd", APP_SPEC_NUMBER, "10", "standard deviation of the prior of each weight"        \
     }
 
 static hs_target *gaussian(const spec *p)
@@ -152,52 +152,59 @@ static const struct {
     hs_target *(*make)(const spec *p);
 } kinds[] = {
     { { "gaussian",
-        "independent normals",
-        { DIM, { "sd", APP_SPEC_NUMBER, "1", "standard deviation" }, AUGMENT } },
+        "independent normal coordinates",
+        { DIM,
+          { "sd", APP_SPEC_NUMBER, "1", "standard deviation of every coordinate" },
+          AUGMENT } },
       gaussian },
-    { { "laplace", "independent, density exp(-|x| / scale)", { DIM, SCALE, AUGMENT } }, laplace },
-    { { "cauchy", "independent Cauchy", { DIM, SCALE, AUGMENT } }, cauchy },
+    { { "laplace",
+        "independent coordinates of density exp(-|x| / scale)",
+        { DIM, SCALE, AUGMENT } },
+      laplace },
+    { { "cauchy", "independent Cauchy coordinates", { DIM, SCALE, AUGMENT } }, cauchy },
     { { "student",
-        "independent Student's t",
+        "independent coordinates of Student's t",
         { DIM, { "dof", APP_SPEC_NUMBER, "3", "degrees of freedom" }, SCALE, AUGMENT } },
       student },
     { { "uniform",
-        "the unit cube, with a vanishing share of a normal",
+        "unit cube, with a vanishing share of a standard normal",
         { DIM,
-          { "log_odds", APP_SPEC_NUMBER, "100", "of the cube against the normal" },
+          { "log_odds", APP_SPEC_NUMBER, "100", "log odds of the cube against the normal" },
           { "pulled", APP_SPEC_FLAG, "no",
-            "gradient outside of the cube times dim: fits published figures" },
+            "multiply the gradient outside the cube by dim, as published figures need" },
           AUGMENT } },
       uniform },
     { { "cross",
-        "four Gaussians in the plane, in a cross",
-        { { "radius", APP_SPEC_NUMBER, "4", "of their centres" },
-          { "variance", APP_SPEC_NUMBER, "0.5", "of each coordinate within one" },
+        "four Gaussians in a cross in the plane",
+        { { "radius", APP_SPEC_NUMBER, "4", "distance of their centres from 0" },
+          { "variance", APP_SPEC_NUMBER, "0.5", "variance of each coordinate of a Gaussian" },
           AUGMENT } },
       cross },
     { { "banana",
-        "a bent Gaussian",
+        "Gaussian bent into a banana",
         { DIM,
-          { "sd", APP_SPEC_NUMBER, "10", "of the first coordinate" },
-          { "curvature", APP_SPEC_NUMBER, "0.03", "" },
+          { "sd", APP_SPEC_NUMBER, "10", "standard deviation of the first coordinate" },
+          { "curvature", APP_SPEC_NUMBER, "0.03", "bend of the second coordinate; 0.1 is strong" },
           AUGMENT } },
       banana },
     { { "funnel",
-        "Neal's funnel",
-        { DIM, { "sd", APP_SPEC_NUMBER, "3", "of the first coordinate" }, AUGMENT } },
+        "Neal's funnel: the first coordinate sets the scale of the others",
+        { DIM,
+          { "sd", APP_SPEC_NUMBER, "3", "standard deviation of the first coordinate" },
+          AUGMENT } },
       funnel },
     { { "logistic",
         "posterior of a Bayesian logistic regression",
-        { { "data", APP_SPEC_TEXT, NULL, "a data set that came with the program, or FILE.csv" },
-          { "label", APP_SPEC_TEXT, NULL, "name of the column of labels; default: the last" },
+        { { "data", APP_SPEC_TEXT, NULL, "data set of the program, or FILE.csv; required" },
+          { "label", APP_SPEC_TEXT, NULL, "column with labels 0 and 1; default: the last" },
           PRIOR,
           AUGMENT } },
       logistic },
     { { "mnist",
-        "posterior of the logistic regression of two digits of MNIST",
-        { { "folder", APP_SPEC_TEXT, NULL, "where the files are; default: data/mnist" },
-          { "zero", APP_SPEC_COUNT, "5", "the digit that is class 0" },
-          { "one", APP_SPEC_COUNT, "6", "the digit that is class 1" },
+        "posterior of the logistic regression of two MNIST digits",
+        { { "folder", APP_SPEC_TEXT, NULL, "folder of the MNIST files; default: data/mnist" },
+          { "zero", APP_SPEC_COUNT, "5", "digit of class 0" },
+          { "one", APP_SPEC_COUNT, "6", "digit of class 1" },
           PRIOR,
           AUGMENT } },
       mnist },

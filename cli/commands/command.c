@@ -56,21 +56,22 @@ json_t *app_json_number(double value)
 
 static void program_help(FILE *f)
 {
-    fputs("hastings: learns proposals for Markov chain Monte Carlo, and samples with them.\n\n"
-          "usage: hastings COMMAND [ARGUMENT...]\n\n",
+    fputs("hastings learns proposals for Markov chain Monte Carlo and samples with them.\n\n"
+          "usage: hastings COMMAND [ARGUMENT...] [OPTION...]\n\nCommands:\n",
           f);
     for (size_t i = 0; app_command_at(i); i++) {
         const app_command *c = app_command_at(i);
         fprintf(f, "  %-12s%s\n", c->name, c->summary);
     }
-    fputs("\nhastings COMMAND --help describes one of them. Options of all:\n\n", f);
+    fputs("\nOptions:\n", f);
     app_options_print(f, app_global_options);
     fputc('\n', f);
     app_print_wrapped(
         f,
-        "Exit codes: 0, it is done; 1, something failed; 2, the command line, or a text "
-        "in it, makes no sense; 130, Ctrl-C or SIGTERM stopped it, and what there was is "
-        "saved. A second Ctrl-C stops at once.",
+        "Exit codes: 0, success; 1, failure; 2, wrong command line; 130, stopped by Ctrl-C or "
+        "SIGTERM, with the results so far saved. A second Ctrl-C stops at once.\n\n"
+        "hastings COMMAND --help describes a command and gives examples. A first one:\n"
+        "  hastings run cross --quick",
         0, 0);
 }
 
@@ -83,10 +84,10 @@ void app_command_help(FILE *f, const app_command *c)
     fprintf(f, "usage: hastings %s%s%s [OPTION...]\n\n", c->name, *c->words ? " " : "", c->words);
     app_print_wrapped(f, c->about, 0, 0);
     if (c->options && c->options[0].name) {
-        fputc('\n', f);
+        fputs("\nOptions:\n", f);
         app_options_print(f, c->options);
     }
-    fputs("\nand --help, --quiet, --json, --threads N, as hastings --help describes them.\n", f);
+    fputs("\nOptions of every command (hastings --help): --quiet, --json, --threads N\n", f);
     if (c->examples) {
         fputs("\nExamples:\n", f);
         for (const char *line = c->examples; *line;) {

@@ -316,8 +316,8 @@ static int completion(const app_call *call)
 const app_command app_command_completion = {
     .name = "completion",
     .words = "bash|zsh|fish",
-    .summary = "prints a script that completes command lines in a shell",
-    .about = "Prints a script for a shell, after which the tab key completes commands, options, "
+    .summary = "print a completion script for a shell",
+    .about = "Prints a script for a shell. With it, the tab key completes commands, options, "
              "experiments, targets, proposals and objectives.",
     .examples = "source <(hastings completion bash)\n"
                 "hastings completion zsh > \"${fpath[1]}/_hastings\"\n"

@@ -18,19 +18,19 @@ static int diagnose(const app_call *call)
 }
 
 static const app_option options[] = {
-    { "skip", APP_OPTION_WHOLE, "N", "draws to leave out at the start of each chain; default: 0" },
+    { "skip", APP_OPTION_WHOLE, "N", "draws to leave out at the start of a chain; default: 0" },
     { 0 },
 };
 
 const app_command app_command_diagnose = {
     .name = "diagnose",
     .words = "FILE...",
-    .summary = "effective sample sizes, R-hat and warnings of chains in files",
+    .summary = "judge chains in files: effective sample sizes, R-hat, warnings",
     .about =
-        "Judges chains: acceptance, jumps, effective sample sizes of several kinds, R-hat, and "
-        "warnings such as \"This chain looks non-ergodic\". Files are ArviZ's NetCDF (.nc), NumPy "
-        "arrays of shape (chains, draws, dim) (.npy) or CmdStan's CSV, one or several chains "
-        "each; the chains of all files are judged together.",
+        "Judges the chains of all files together: acceptance, jumps, effective sample sizes of "
+        "several kinds, R-hat, and warnings such as \"This chain looks non-ergodic\". A file is "
+        "ArviZ's NetCDF (.nc), a NumPy array of shape (chains, draws, dim) (.npy), or CmdStan's "
+        "CSV (.csv), and has one chain or several.",
     .examples = "hastings diagnose draws.nc\n"
                 "hastings diagnose output_1.csv output_2.csv output_3.csv output_4.csv\n"
                 "hastings diagnose draws.npy --skip 500 --json",

@@ -90,23 +90,22 @@ static int fit(const app_call *call)
 static const app_option options[] = {
     { "dim", APP_OPTION_COUNT, "N", "dimensions of the normal target; default: 1000" },
     { "rows", APP_OPTION_COUNT, "N",
-      "draws that means are taken over, of one iteration if stochastic; default: 1000000, and "
-      "10000 if stochastic" },
+      "draws of each mean; default: 1000000, or 10000 in each iteration if stochastic" },
     { "method", APP_OPTION_CHOICE, "newton|lines|least-squares|stochastic",
-      "default: newton for one problem, least-squares for both" },
-    { "seed", APP_OPTION_WHOLE, "N", "of all random numbers; default: 1" },
+      "method of the fit; default: newton for walk or mala, least-squares for both" },
+    { "seed", APP_OPTION_WHOLE, "N", "seed of all random numbers; default: 1" },
     { 0 },
 };
 
 const app_command app_command_fit = {
     .name = "fit",
     .words = "walk|mala|both",
-    .summary = "fits Ab Initio's coefficient to the acceptance rates of theory",
+    .summary = "fit Ab Initio's coefficient to the acceptance rates of theory",
     .about =
-        "Finds the coefficient A of the Ab Initio objective with which random walks (walk) or MALA "
-        "(mala) on a normal target accept as theory says is optimal, 0.234 and 0.574, or come as "
-        "close to both as they can (both). The error is that of the Monte-Carlo means, and falls "
-        "with the square root of --rows.",
+        "Fits the coefficient A of the Ab Initio objective: with it, training on a normal target "
+        "reaches the acceptance rate that theory calls optimal, which is 0.234 for random walks "
+        "(walk) and 0.574 for MALA (mala), or comes as close as possible to both (both). The "
+        "command prints A and its Monte-Carlo error, which falls with the square root of --rows.",
     .examples = "hastings fit walk --rows 100000\n"
                 "hastings fit both --method lines --rows 100000\n"
                 "hastings fit mala --dim 100 --json",

@@ -150,16 +150,17 @@ static int list(const app_call *call)
         print_experiments();
     }
     if (!*only || !strcmp(only, "targets")) {
-        printf("%sTargets, with options and their defaults: gaussian,dim=100,sd=2\n",
+        printf("%sTargets, with options and defaults; write gaussian,dim=100,sd=2:\n",
                *only ? "" : "\n");
         print_specs(app_spec_targets);
     }
     if (!*only || !strcmp(only, "proposals")) {
-        printf("%sProposals, likewise: multi-scheme,couplings=8,width=32\n", *only ? "" : "\n");
+        printf("%sProposals, with options and defaults; write mala,step=0.1,scaled:\n",
+               *only ? "" : "\n");
         print_specs(app_spec_proposals);
     }
     if (!*only || !strcmp(only, "objectives")) {
-        printf("%sObjectives, with numbers that may be left out: ab-initio:0.2151, gsm-60\n",
+        printf("%sObjectives, with optional numbers; write ab-initio:0.2151 or gsm-60:\n",
                *only ? "" : "\n");
         print_objectives();
     }
@@ -169,10 +170,9 @@ static int list(const app_call *call)
 const app_command app_command_list = {
     .name = "list",
     .words = "[experiments|targets|proposals|objectives]",
-    .summary = "experiments, and what can be trained on what by what",
-    .about =
-        "Lists the experiments that came with the program, and the kinds of targets, proposals and "
-        "objectives, with their options: all, or those that are asked for.",
+    .summary = "show experiments, targets, proposals and objectives",
+    .about = "Lists the program's experiments, and the kinds of targets, proposals and objectives "
+             "with their options and defaults: all four groups, or one.",
     .examples = "hastings list\nhastings list proposals\nhastings list objectives --json",
     .most = 1,
     .complete = what,

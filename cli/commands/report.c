@@ -35,18 +35,17 @@ static int report(const app_call *call)
 
 static const app_option options[] = {
     { "markdown", APP_OPTION_FILE, "FILE",
-      "instead, write one Markdown document of all results, which may be given as folders or as "
-      "their result.json" },
+      "write one Markdown document of all results instead; DIR may be a result.json too" },
     { 0 },
 };
 
 const app_command app_command_report = {
     .name = "report",
     .words = "DIR...",
-    .summary = "makes tables, figures and report.html of results again",
+    .summary = "make the tables, figures and report.html of a run again",
     .about =
         "Makes result.md, result.csv, the figures and report.html in the folder of a run again, "
-        "from its result.json and the files that it names. With --markdown FILE, it writes one "
+        "from its result.json and the files named there. With --markdown FILE, it writes one "
         "document that compares the results of several runs with the paper.",
     .examples = "hastings report results/cross\n"
                 "hastings report --markdown results.md results/cross results/fit",

@@ -218,41 +218,43 @@ static int run(const app_call *call)
 }
 
 static const app_option options[] = {
-    { "quick", APP_OPTION_FLAG, NULL, "a small version of the experiment, in a minute or a few" },
+    { "quick", APP_OPTION_FLAG, NULL, "small version of the experiment: a minute or a few" },
     { "steps", APP_OPTION_COUNT, "N", "gradient steps of each training" },
-    { "starts", APP_OPTION_COUNT, "N", "start points of a step" },
+    { "starts", APP_OPTION_COUNT, "N", "start points of each step" },
     { "proposals", APP_OPTION_COUNT, "N", "proposals from each start point" },
     { "replications", APP_OPTION_COUNT, "N", "repetitions with other random numbers" },
-    { "restarts", APP_OPTION_COUNT, "N", "tries of each training, of which the best is kept" },
+    { "restarts", APP_OPTION_COUNT, "N", "tries of each training; the best is kept" },
     { "rate", APP_OPTION_NUMBER, "X", "learning rate of Adam" },
-    { "chains", APP_OPTION_COUNT, "N", "chains of the evaluation" },
+    { "chains", APP_OPTION_COUNT, "N", "chains of each evaluation" },
     { "draws", APP_OPTION_COUNT, "N", "draws of each chain" },
-    { "seed", APP_OPTION_WHOLE, "N", "of all random numbers" },
-    { "precision", APP_OPTION_CHOICE, "f32|f64", "numbers of 32 or 64 bits" },
+    { "seed", APP_OPTION_WHOLE, "N", "seed of all random numbers" },
+    { "precision", APP_OPTION_CHOICE, "f32|f64", "number type: 32 or 64 bits" },
     { "objective", APP_OPTION_OBJECTIVE, "A,B,...",
-      "only rows with these objectives; one that no row has becomes a row" },
+      "only rows with these objectives; an objective without a row gets one" },
     { "case", APP_OPTION_TEXT, "A,B,...", "only these cases" },
-    { "data", APP_OPTION_FILE, "FILE", "a CSV file of your own for logistic regression" },
-    { "label", APP_OPTION_TEXT, "COLUMN", "its column with labels 0 and 1; default: the last" },
+    { "data", APP_OPTION_FILE, "FILE", "CSV file of your own for a logistic regression" },
+    { "label", APP_OPTION_TEXT, "COLUMN",
+      "column of --data with labels 0 and 1; default: the last" },
     { "out", APP_OPTION_FOLDER, "DIR",
-      "folder for results; default: results/NAME, or the first of NAME-2, NAME-3 ... that is "
-      "free" },
-    { "stan-csv", APP_OPTION_FLAG, NULL, "save chains as CmdStan's CSV too" },
-    { "resume", APP_OPTION_FOLDER, "DIR", "go on with a run that was stopped" },
+      "folder for the results; default: results/NAME, or the first free one of results/NAME-2, "
+      "NAME-3 ..." },
+    { "stan-csv", APP_OPTION_FLAG, NULL, "also save chains as CmdStan's CSV" },
+    { "resume", APP_OPTION_FOLDER, "DIR", "continue the stopped run in this folder" },
     { 0 },
 };
 
 const app_command app_command_run = {
     .name = "run",
     .words = "NAME|FILE.json",
-    .summary = "runs an experiment: trains, samples, compares, reports",
+    .summary = "run an experiment: train, sample, compare, report",
     .about =
-        "Runs an experiment that came with the program (hastings list experiments), or one of your "
-        "own: trains proposals, samples with them, and compares the figures with each other and, "
-        "where they are in the paper, with the paper's. Settings that are not given are the "
-        "experiment's. It prints tables, and makes a folder with report.html, all numbers, chains "
-        "and trained proposals, which never replaces another. Ctrl-C saves what there is, and "
-        "--resume goes on.",
+        "Runs an experiment: trains proposals, samples with them, and compares the figures with "
+        "each other and with the paper's. NAME is an experiment of the program (hastings list "
+        "experiments), FILE.json one of your own (docs/formats.md). The experiment gives the "
+        "default of every setting.\n\n"
+        "The command prints tables, and saves report.html, all numbers, the chains and the trained "
+        "proposals in a folder of their own; it replaces nothing. Ctrl-C saves the results so far, "
+        "and --resume continues.",
     .examples = "hastings run cross --quick\n"
                 "hastings run cross --case L=8 --objective ab-initio,msjd --replications 3\n"
                 "hastings run german --data data/ripley.csv --quick --out results/mine\n"

@@ -104,30 +104,30 @@ static int sample(const app_call *call)
 
 static const app_option options[] = {
     { "target", APP_OPTION_TARGET, "SPEC",
-      "another target than the one that it was trained on, of the same dimension" },
-    { "chains", APP_OPTION_COUNT, "N", "default: 5" },
-    { "draws", APP_OPTION_COUNT, "N", "of each chain; default: 1000" },
-    { "warmup", APP_OPTION_WHOLE, "N", "draws before those, which are thrown away; default: 0" },
-    { "thin", APP_OPTION_COUNT, "N", "keep one draw of so many; default: 1" },
-    { "seed", APP_OPTION_WHOLE, "N", "of all random numbers; default: that of the training" },
+      "another target of the same dimension; default: the target of the training" },
+    { "chains", APP_OPTION_COUNT, "N", "number of chains; default: 5" },
+    { "draws", APP_OPTION_COUNT, "N", "draws of each chain; default: 1000" },
+    { "warmup", APP_OPTION_WHOLE, "N",
+      "transitions to throw away at the start of each chain; default: 0" },
+    { "thin", APP_OPTION_COUNT, "N", "transitions for each draw; default: 1" },
+    { "seed", APP_OPTION_WHOLE, "N", "seed of all random numbers; default: the training's" },
     { "out", APP_OPTION_FILE, "FILE",
-      "where draws go: .nc (ArviZ), .npy (NumPy) or .csv (CmdStan, one file a chain)" },
+      "file for the draws: .nc (ArviZ), .npy (NumPy) or .csv (CmdStan, one file for each chain); "
+      "default: none" },
     { 0 },
 };
 
 const app_command app_command_sample = {
     .name = "sample",
     .words = "PROPOSAL.json",
-    .summary = "samples with a trained proposal, and judges the chains",
+    .summary = "sample with a trained proposal and judge the chains",
     .about =
-        "Runs Metropolis-Hastings chains with a proposal that was trained by hastings train or "
-        "hastings run, prints what hastings diagnose would say about them, and saves the draws if "
-        "--out is given. Chains start at draws of the target; where it has none, at points of "
-        "short "
-        "chains of HMC.",
-    .examples =
-        "hastings sample proposals/cross-multi-scheme-ab-initio.json\n"
-        "hastings sample proposals/cross-multi-scheme-ab-initio.json --draws 10000 --out draws.nc",
+        "Runs Metropolis-Hastings chains with a proposal of hastings train or hastings run, prints "
+        "the figures of hastings diagnose, and saves the draws in --out FILE, which must not "
+        "exist. "
+        "Chains start at exact draws of the target, or at points of HMC chains if it has none.",
+    .examples = "hastings sample proposals/cross-multi-scheme-ab-initio.json\n"
+                "hastings sample proposals/cross-mala-ab-initio.json --draws 9000 --out mala.nc",
     .options = options,
     .least = 1,
     .most = 1,

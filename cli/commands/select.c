@@ -339,41 +339,41 @@ static int choose_proposal(const app_call *call)
 
 static const app_option options[] = {
     { "target", APP_OPTION_TARGET, "SPEC",
-      "what to sample: cross, or logistic,data=FILE.csv,label=COLUMN" },
+      "distribution to sample, such as cross or logistic,data=FILE.csv,label=COLUMN" },
     { "schemes", APP_OPTION_TEXT, "\"A;B;...\"",
-      "proposals to compare, the simplest first; default: random walk and MALA, with and without "
-      "the target's scales, a resampling flow, and a multi-scheme proposal, of a size for the "
-      "target" },
+      "proposals to compare, the simplest first; default: random walk and MALA, each with and "
+      "without the target's scales, a resampling flow, and a multi-scheme proposal, with networks "
+      "that suit the dimension" },
     { "steps", APP_OPTION_COUNT, "N", "gradient steps of each training; default: 20000" },
-    { "starts", APP_OPTION_COUNT, "N", "start points of a step; default: 8" },
-    { "proposals", APP_OPTION_COUNT, "N", "proposals from each; default: 100" },
+    { "starts", APP_OPTION_COUNT, "N", "start points of each step; default: 8" },
+    { "proposals", APP_OPTION_COUNT, "N", "proposals from each start point; default: 100" },
     { "rate", APP_OPTION_NUMBER, "X",
-      "learning rate of Adam for networks, default: 3e-4; step sizes have 0.01, which falls to 0" },
-    { "batches", APP_OPTION_COUNT, "N", "batches that losses are compared on; default: 200" },
+      "learning rate of Adam for networks; default: 3e-4. Step sizes have 0.01, falling to 0" },
+    { "batches", APP_OPTION_COUNT, "N", "batches for the comparison of losses; default: 200" },
     { "reference", APP_OPTION_COUNT, "N",
-      "proposals of the chain of HMC that stands for draws of targets that have none; default: "
+      "proposals of the HMC chains that replace exact draws, if the target has none; default: "
       "100000" },
-    { "seed", APP_OPTION_WHOLE, "N", "of all random numbers; default: 1" },
-    { "precision", APP_OPTION_CHOICE, "f32|f64", "numbers of 32 or 64 bits; default: f32" },
-    { "out", APP_OPTION_FOLDER, "DIR", "save the one to use in this folder, for hastings sample" },
+    { "seed", APP_OPTION_WHOLE, "N", "seed of all random numbers; default: 1" },
+    { "precision", APP_OPTION_CHOICE, "f32|f64", "number type: 32 or 64 bits; default: f32" },
+    { "out", APP_OPTION_FOLDER, "DIR",
+      "folder for the recommended proposal, for hastings sample; default: none" },
     { 0 },
 };
 
 const app_command app_command_select = {
     .name = "select",
-    .words = "",
-    .summary = "trains several proposals for a target, and says which to use",
+    .words = "--target SPEC",
+    .summary = "train several proposals for a target and recommend one",
     .about =
-        "Trains proposals of several kinds for a target by the Ab Initio objective (a flow that "
-        "draws independently: by its likelihood), evaluates the Ab Initio loss of each on the same "
-        "new draws, and ranks them. That loss is lowest for independent draws of the target, "
-        "whatever "
-        "the kind of proposal. Of proposals whose losses differ by less than two standard errors, "
-        "the simpler one is recommended.",
-    .examples =
-        "hastings select --target cross --steps 5000\n"
-        "hastings select --target banana --schemes \"random-walk;mala;multi-scheme\" --steps 5000\n"
-        "hastings select --target logistic,data=ripley --steps 2000 --out proposals",
+        "Trains several proposals for a target, ranks them by their Ab Initio loss on the same new "
+        "draws, and recommends one. This loss is lowest for independent draws of the target, "
+        "whatever the kind of proposal. It is also the objective of the training, except for a "
+        "resampling flow, which maximises its likelihood. If two losses differ by less than two "
+        "standard errors, the simpler proposal wins. SPEC is a kind, and options after commas: "
+        "gaussian,dim=100; hastings list shows all.",
+    .examples = "hastings select --target cross --steps 5000\n"
+                "hastings select --target banana --schemes \"random-walk;mala\" --steps 5000\n"
+                "hastings select --target logistic,data=ripley --steps 2000 --out proposals",
     .options = options,
     .run = choose_proposal,
 };

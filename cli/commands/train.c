@@ -170,40 +170,38 @@ static int train(const app_call *call)
 
 static const app_option options[] = {
     { "target", APP_OPTION_TARGET, "SPEC",
-      "what to sample: cross, or logistic,data=FILE.csv,label=COLUMN" },
+      "distribution to sample, such as cross or logistic,data=FILE.csv,label=COLUMN" },
     { "proposal", APP_OPTION_PROPOSAL, "SPEC",
-      "what to train: random-walk, or multi-scheme,couplings=8" },
-    { "objective", APP_OPTION_OBJECTIVE, "NAME", "what to train it by; default: ab-initio" },
+      "proposal to train, such as random-walk or multi-scheme,couplings=8" },
+    { "objective", APP_OPTION_OBJECTIVE, "NAME", "objective to minimise; default: ab-initio" },
     { "steps", APP_OPTION_COUNT, "N", "gradient steps; default: 20000" },
-    { "starts", APP_OPTION_COUNT, "N", "start points of a step; default: 8" },
-    { "proposals", APP_OPTION_COUNT, "N", "proposals from each; default: 100" },
+    { "starts", APP_OPTION_COUNT, "N", "start points of each step; default: 8" },
+    { "proposals", APP_OPTION_COUNT, "N", "proposals from each start point; default: 100" },
     { "rate", APP_OPTION_NUMBER, "X", "learning rate of Adam; default: 3e-4" },
     { "restarts", APP_OPTION_COUNT, "N",
-      "tries from other initialisations, of which the best is kept; default: 1" },
+      "tries from other initialisations; the best is kept; default: 1" },
     { "online", APP_OPTION_FLAG, NULL,
-      "start points are the states of chains that move with the proposal" },
+      "start from the states of chains that move with the proposal" },
     { "reference", APP_OPTION_COUNT, "N",
-      "proposals of the chain of HMC that stands for draws of targets that have none; default: "
+      "proposals of the HMC chains that replace exact draws, if the target has none; default: "
       "100000" },
-    { "seed", APP_OPTION_WHOLE, "N", "of all random numbers; default: 1" },
-    { "precision", APP_OPTION_CHOICE, "f32|f64", "numbers of 32 or 64 bits; default: f32" },
+    { "seed", APP_OPTION_WHOLE, "N", "seed of all random numbers; default: 1" },
+    { "precision", APP_OPTION_CHOICE, "f32|f64", "number type: 32 or 64 bits; default: f32" },
     { "out", APP_OPTION_FOLDER, "DIR", "folder for the files; default: proposals" },
     { "name", APP_OPTION_TEXT, "NAME",
-      "of the files; default: made of target, proposal and objective" },
+      "name of the files; default: TARGET-PROPOSAL-OBJECTIVE, without options" },
     { 0 },
 };
 
 const app_command app_command_train = {
     .name = "train",
-    .words = "",
-    .summary = "trains a proposal for a target, and saves it",
+    .words = "--target SPEC --proposal SPEC",
+    .summary = "train a proposal for a target and save it",
     .about =
-        "Trains a proposal for a target by an objective, and saves it as NAME.json, which says "
-        "what "
-        "it is, and NAME.hsp, its parameters; hastings sample takes the .json. Files that are "
-        "there "
-        "are never replaced: the name gets a number. Ctrl-C ends the training early and saves what "
-        "there is.",
+        "Trains a proposal for a target by an objective. SPEC is a kind, and options after commas: "
+        "gaussian,dim=100; hastings list shows all. The command saves NAME.json, the description "
+        "for hastings sample, and NAME.hsp, the parameters. It replaces no file: a taken name gets "
+        "a number. Ctrl-C ends the training early and saves the proposal.",
     .examples = "hastings train --target cross --proposal multi-scheme,couplings=8 --steps 5000\n"
                 "hastings train --target logistic,data=ripley --proposal mala,scaled --steps 2000\n"
                 "hastings train --target gaussian,dim=100 --proposal random-walk --objective msjd",
