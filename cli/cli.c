@@ -145,7 +145,7 @@ static int run(int argc, char **argv)
     return APP_EXIT_USAGE;
 }
 
-/* Whoever closed the pipe that we write to has read enough: not an error (hastings list | head). */
+/* A closed pipe is no error: its reader has read enough (hastings list | head). */
 static bool reader_left(void)
 {
     struct pollfd output = { .fd = fileno(stdout), .events = POLLOUT };
@@ -155,7 +155,7 @@ static bool reader_left(void)
 int app_cli(int argc, char **argv)
 {
     const int code = run(argc, argv);
-    errno = 0; /* a full disk is noticed now at the latest */
+    errno = 0; /* the last chance to notice a full disk */
     const bool failed = fflush(stdout) != 0 || ferror(stdout);
     if (!failed || code != APP_EXIT_OK || reader_left())
         return code;

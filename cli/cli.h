@@ -5,12 +5,13 @@
 /** Exit codes. */
 enum {
     APP_EXIT_OK = 0,
-    APP_EXIT_FAILURE = 1,       /**< something could not be done: a file, a training, the output */
-    APP_EXIT_USAGE = 2,         /**< the command line, or a text in it, makes no sense */
-    APP_EXIT_INTERRUPTED = 130, /**< Ctrl-C or SIGTERM; what there is was saved */
+    APP_EXIT_FAILURE = 1,       /**< a file, a training or the output failed */
+    APP_EXIT_USAGE = 2,         /**< the command line, or a text in it, is wrong */
+    APP_EXIT_INTERRUPTED = 130, /**< Ctrl-C or SIGTERM; the results so far are saved */
 };
 
-/** Runs argv[1] and what follows; returns the exit code. Results go to stdout, all else to stderr. */
+/** Runs the command argv[1]; returns the exit code. Results go to stdout, everything else to
+ *  stderr. */
 int app_cli(int argc, char **argv);
 
 #endif

@@ -5,8 +5,8 @@
 
 #include <hastings/cli/cli.h>
 
-/* Files that are opened later must not become stdout or stderr because these were closed. What stands in
- * for them cannot be written to, so that writing fails and is reported. */
+/* If stdout or stderr is closed, a file opened later would take its place. A stand-in that cannot
+ * be written to keeps the place: writing fails and is reported. */
 static void keep_standard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++)
@@ -17,7 +17,7 @@ static void keep_standard_streams(void)
 int main(int argc, char **argv)
 {
     keep_standard_streams();
-    /* Writing to a pipe that nobody reads any more fails, instead of ending a run that is to be saved. */
+    /* A write to a pipe without a reader fails instead of ending a run before it is saved. */
     signal(SIGPIPE, SIG_IGN);
     return app_cli(argc, argv);
 }

@@ -1,4 +1,4 @@
-/* Where draws of a target cluster: a start for mixtures. */
+/* Clusters of the draws of a target: a start for mixtures. */
 #ifndef HASTINGS_EXPERIMENTS_CLUSTERS_INTERNAL_H
 #define HASTINGS_EXPERIMENTS_CLUSTERS_INTERNAL_H
 

@@ -26,7 +26,7 @@ typedef struct {
     const hs_progress
         *progress;    /**< of the phase that the job is in; NULL but for APP_JOB_PROGRESS */
     const char *text; /**< or NULL */
-    double estimate;  /**< seconds that are left; NaN if not known */
+    double estimate;  /**< seconds left; NaN if not known */
     bool failed;      /**< of a job that ended */
 } app_event;
 

@@ -1,4 +1,4 @@
-/* Whether experiments make sense. */
+/* Checks of experiments. */
 #include <stdio.h>
 #include <string.h>
 
@@ -106,13 +106,14 @@ const json_t *app_find_named(const json_t *list, const char *name)
     return NULL;
 }
 
-/* Whether the experiment has a case or row of that name. NULL, of which not all may be there, has any. */
+/* True if the experiment has a case or row of that name. NULL stands for an incomplete experiment,
+ * which has any name. */
 static bool has_named(const json_t *experiment, const char *list, const char *name)
 {
     return name && (!experiment || app_find_named(json_object_get(experiment, list), name));
 }
 
-/* A target's or proposal's text can be read; what it names need not be there yet. */
+/* The text of a target or proposal is readable; its files need not exist yet. */
 static bool check_spec(const char *text, const char *what, spec_list *list, const char *where,
                        hs_message *m)
 {
@@ -147,7 +148,7 @@ static bool check_names(const json_t *list, const char *what, const char *where,
     return true;
 }
 
-/* Rows that figures of a case are divided by. */
+/* Rows by which the figures of a case are divided. */
 static bool check_compare(const json_t *c, const json_t *experiment, const char *where,
                           hs_message *m)
 {

@@ -1,4 +1,4 @@
-/* What experiments are made of, for the files of this folder. */
+/* Parts of experiments, for the files of this folder. */
 #ifndef HASTINGS_EXPERIMENTS_EXPERIMENT_INTERNAL_H
 #define HASTINGS_EXPERIMENTS_EXPERIMENT_INTERNAL_H
 
@@ -17,18 +17,18 @@ typedef struct {
 } settings;
 
 /* Checks settings and reads them over the defaults; json may be NULL. False, with a sentence that
- * begins with `where`, if a key is unknown or a value makes no sense. */
+ * begins with `where`, if a key is unknown or a value is wrong. */
 bool app_settings_read(const json_t *json, settings *s, const char *where, hs_message *m);
 
-/* Checks an experiment; sentences begin with `path`. One that a run was narrowed down to is not whole:
- * it may speak of cases and rows that are not there. */
+/* Checks an experiment; sentences begin with `path`. The narrowed experiment of a run is not whole:
+ * it may name cases and rows that it lacks. */
 bool app_experiment_check(const json_t *e, const char *path, bool is_whole, hs_message *m);
 
 /* The columns that there are, up to NULL. */
 extern const char *const app_figure_columns[];
 
 bool app_is_sampler(const char *text);
-bool app_is_fit_text(const char *text); /* "walk", "mala", "both": what a fit is of */
+bool app_is_fit_text(const char *text); /* problems of a fit: "walk", "mala", "both" */
 
 /* The entry of a list that has this name; NULL if none. */
 const json_t *app_find_named(const json_t *list, const char *name);

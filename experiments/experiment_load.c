@@ -1,4 +1,4 @@
-/* Where experiments are found. */
+/* Experiments by name or path. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 /* Between these decades a figure is written without an exponent: 0.012(1), 749(2), but 8.2(1)e-3. */
 enum { PLAIN_LEAST = -2, PLAIN_MOST = 2 };
 
-/* More digits than this, which float32 does not have, cannot be meant: the error is rounding. */
+/* Most digits of a figure: float32 has no more, and a smaller error is rounding. */
 enum { MOST_DIGITS = 6 };
 
 /* ---- Writing ------------------------------------------------------------------------------ */
@@ -91,12 +91,12 @@ const char *app_figure_text(double mean, double error, char text[APP_FIGURE_TEXT
 
 /* ---- Reading ------------------------------------------------------------------------------ */
 
-/* A printed number: its value, and what half a unit of its last digit is. */
+/* A printed number: its value, and half a unit of its last digit. */
 typedef struct {
     double value, half_unit, error;
 } printed;
 
-/* Reads digits[.digits][(digits)][e[sign]digits]; returns what follows, or NULL if it is no number. */
+/* Reads digits[.digits][(digits)][e[sign]digits]; returns the rest, or NULL if it is no number. */
 static const char *read_printed(const char *text, printed *number)
 {
     char mantissa[24] = "", unit[24] = "", exponent[8] = "", whole[40];

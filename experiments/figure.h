@@ -25,7 +25,7 @@ enum { APP_FIGURE_TEXT = 32 };
  *  text. */
 const char *app_figure_text(double mean, double error, char text[APP_FIGURE_TEXT]);
 
-/** What a printed figure says. */
+/** Kinds of printed figures. */
 typedef enum {
     APP_FIGURE_NONE,  /**< no figure: "", "-", "--" */
     APP_FIGURE_VALUE, /**< a mean and an error: "0.67(3)", "1.00", "1.644(2)e3" */
@@ -46,10 +46,10 @@ typedef enum {
     APP_VERDICT_DIFFERS, /**< z > 3 */
 } app_verdict;
 
-/** Compares by z = |ours - paper| / sqrt(s_ours^2 + s_paper^2). s_ours is the standard deviation between
- *  replications, of which at most 3 s_paper count; NaN (there was one) stands for s_paper. Figures of which one is more than four times the
- *  other differ, whatever their errors. `sigmas` gets z, NaN if there is nothing to
- *  compare; it may be NULL. */
+/** Compares by z = |ours - paper| / sqrt(s_ours^2 + s_paper^2). s_ours is the standard deviation
+ *  between replications, at most 3 s_paper; NaN (one replication) stands for s_paper. If one figure
+ *  is more than four times the other, they differ whatever their errors. `sigmas` gets z, or NaN if
+ *  there is nothing to compare; it may be NULL. */
 app_verdict app_figure_verdict(double ours, double s_ours, double paper, double s_paper,
                                double *sigmas);
 
@@ -64,7 +64,7 @@ app_verdict app_verdict_of(const char *name);
 void app_figure_ratio(double mean, double error, double by, double by_error, double *ratio,
                       double *ratio_error);
 
-/** Whether figures of that column are judged: speeds are not, they are of the machine. */
+/** True if figures of that column are judged. Speeds are not: they depend on the machine. */
 bool app_figure_judged(const char *column);
 
 #endif

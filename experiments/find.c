@@ -16,7 +16,7 @@ bool app_find_file(const char *folder, const char *name, char path[4096])
     const char *home = getenv("HASTINGS_HOME");
     if (home && *home && is_there(path, home, folder, name))
         return true;
-    /* The installed tree can be moved: it is found from where the program lies, PREFIX/bin. */
+    /* The installed tree can be moved: the place of the program, PREFIX/bin, leads to it. */
     char program[2048];
     const ssize_t n = readlink("/proc/self/exe", program, sizeof program - sizeof HS_DATA_DIR - 8);
     if (n > 0) {

@@ -79,7 +79,7 @@ hs_status app_points_reference(app_points *points, hs_session *s, const hs_targe
                                 .progress = o.progress,
                                 .context = o.context },
             NULL);
-    /* Some millions of numbers stand for the target as well as all would, and fit into memory. */
+    /* Some millions of numbers represent the target as well as all of them, and fit into memory. */
     const size_t draws = o.proposals / o.chains;
     const size_t thin = 1 + o.proposals * dim / MOST_NUMBERS;
     hs_chains *c = hs_sample(s, target, hmc,

@@ -24,10 +24,10 @@ hs_status app_points_exact(app_points *points, hs_session *s, const hs_target *t
                            uint64_t seed);
 
 typedef struct {
-    size_t proposals;  /**< altogether; 0: 500000 */
-    size_t chains;     /**< that they are shared among; 0: 100 */
-    size_t warmup;     /**< steps of tuning, which are thrown away; 0: 1000 */
-    double acceptance; /**< to tune for; 0: 0.65 */
+    size_t proposals;  /**< proposals of all chains together; 0: 500000 */
+    size_t chains;     /**< number of chains; 0: 100 */
+    size_t warmup;     /**< tuning steps, thrown away; 0: 1000 */
+    double acceptance; /**< acceptance to tune for; 0: 0.65 */
     uint64_t seed;
     hs_progress_function progress;
     void *context;
@@ -42,12 +42,12 @@ hs_status app_points_reference(app_points *points, hs_session *s, const hs_targe
 /** Means and standard deviations [dim] of the coordinates. */
 void app_points_moments(const app_points *points, double *mean, double *sd);
 
-/** Saved as .npy, and read back. */
+/** Saves points as .npy, and reads them back. */
 hs_status app_points_save(const app_points *points, const char *path, hs_message *message);
 hs_status app_points_load(app_points *points, const char *path, hs_message *message);
 
-/** Chains of points picked at random, independent of one another: what perfect sampling would give.
- *  With exact draws of the target, pass as many points as draws. The chains belong to the caller. */
+/** Chains of independent points picked at random, as perfect sampling would give. With exact draws
+ *  of the target, pass as many points as draws. The caller owns the chains. */
 hs_status app_points_resample(hs_chains **chains, const app_points *points, size_t count,
                               size_t draws, uint64_t seed, hs_message *message);
 

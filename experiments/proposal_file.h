@@ -27,7 +27,7 @@
 
 typedef struct {
     const char *target, *proposal; /**< as app_spec_target() and app_spec_proposal() read them */
-    const char *objective;         /**< that it was trained by; NULL: none */
+    const char *objective;         /**< objective of the training; NULL: none */
     uint64_t seed, replica;        /**< of the session, and as given to app_spec_proposal() */
     bool float32;
     json_t *training; /**< NULL, or an object that is kept as it is: steps, loss ... */
@@ -37,7 +37,7 @@ typedef struct {
     const double *points;
     size_t n_points, dim;
 
-    char *path; /**< of a file that was read; it owns these three */
+    char *path; /**< of a file that was read, which owns these three */
     json_t *json;
     double *numbers;
 } app_proposal_file;
@@ -47,8 +47,8 @@ typedef struct {
 hs_status app_proposal_file_save(const char *path, const hs_proposal *proposal,
                                  const app_proposal_file *file, hs_message *message) HS_MUST_CHECK;
 
-/** Reads what a proposal is. HS_EIO, HS_EFORMAT (also for another version), HS_ENOMEM; `*file` is NULL
- *  then. */
+/** Reads the description of a proposal. HS_EIO, HS_EFORMAT (also for another version), HS_ENOMEM;
+ *  `*file` is NULL then. */
 hs_status app_proposal_file_read(app_proposal_file **file, const char *path,
                                  hs_message *message) HS_MUST_CHECK;
 
@@ -58,7 +58,7 @@ hs_status app_proposal_file_read(app_proposal_file **file, const char *path,
 hs_proposal *app_proposal_file_load(hs_session *s, const app_proposal_file *file,
                                     const hs_target *target);
 
-/** Frees what was read; NULL is allowed. */
+/** Frees a file that was read; NULL is allowed. */
 void app_proposal_file_free(app_proposal_file *file);
 
 #endif

@@ -44,15 +44,15 @@ static void job_file(const run *r, const job *j, const char *ending, char path[J
     snprintf(path, JOB_PATH, "%.3800s/work/%s%s", r->out, j->id, ending);
 }
 
-/* Whether a record is one of this job, and the job is done. */
+/* True if the record is of this job and the job is done. */
 static bool is_done(const json_t *record, const job *j)
 {
     const char *id = app_text_of(record, "id"), *state = app_text_of(record, "state");
     return id && state && !strcmp(id, j->id) && !strcmp(state, "done");
 }
 
-/* The record of a job that was done before: of its own file, or, if that is not there any more, of the
- * result. NULL if there is none. */
+/* The record of a job that an earlier run finished, from its own file or, without that, from the
+ * result; NULL if there is none. */
 static json_t *finished_before(const run *r, const job *j)
 {
     char path[JOB_PATH];
@@ -83,7 +83,7 @@ static void remove_checkpoints(const run *r, const job *j)
         closedir(d);
 }
 
-/* A line on how a job went. */
+/* One line about the outcome of a job. */
 static const char *outcome(const json_t *record, char text[256])
 {
     const char *error = app_text_of(record, "error");

@@ -1,4 +1,4 @@
-/* Where a run writes. */
+/* The folder of a run. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -46,7 +46,7 @@ static hs_status check_empty(const char *path, hs_message *m)
     return HS_OK;
 }
 
-/* Removes what a run that was killed had begun to write: X.PID-N.tmp. */
+/* Removes the unfinished files of a killed run: X.PID-N.tmp. */
 static void remove_unfinished(const char *folder)
 {
     char path[JOB_PATH + 512];
@@ -62,7 +62,8 @@ static void remove_unfinished(const char *folder)
         closedir(d);
 }
 
-/* Two runs in one folder would replace each other's results. Where folders cannot be locked, nothing keeps them apart. */
+/* Locks the folder: two runs would replace each other's results. If the file system has no locks,
+ * nothing keeps them apart. */
 static hs_status lock_folder(run *r, hs_message *m)
 {
     r->folder = open(r->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

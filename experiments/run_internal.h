@@ -1,4 +1,4 @@
-/* A run: the jobs of an experiment, and what they share. */
+/* A run: the jobs of an experiment, and their shared state. */
 #ifndef HASTINGS_EXPERIMENTS_RUN_INTERNAL_H
 #define HASTINGS_EXPERIMENTS_RUN_INTERNAL_H
 
@@ -13,7 +13,7 @@ typedef struct {
     const char *target;
     const job *first; /* of those with this target: the chain's file and settings are its */
     size_t dim;
-    bool needed; /* the target cannot be drawn from */
+    bool needed; /* the target has no exact draws */
     app_points points;
 } reference;
 
@@ -22,12 +22,12 @@ typedef struct {
     const char *out;
     json_t *experiment; /* as it is run: filtered, with the user's data */
     json_t *settings;   /* of the command line */
-    json_t *before;     /* records of the run that this one goes on with; NULL: none */
+    json_t *before;     /* records of the resumed run; NULL: none */
     bool quick, stan_csv;
     int threads, workers;
     char command[512];
     time_t started;
-    double seconds_before; /* of the runs that this one goes on with */
+    double seconds_before; /* of the resumed runs */
     int folder;            /* open and locked as long as this runs; -1: not yet */
 
     job *jobs;
@@ -44,7 +44,7 @@ typedef struct {
 /* The text of a key; NULL if there is none. */
 const char *app_text_of(const json_t *object, const char *key);
 
-/* What is to be run: the experiment as the options have it, or that of the run which goes on. */
+/* Sets the experiment to run: as the options change it, or as the resumed run had it. */
 hs_status app_run_shape(run *r, const json_t *given, hs_message *m);
 hs_status app_run_take_over(run *r, hs_message *m);
 
@@ -58,7 +58,7 @@ hs_status app_run_make_folder(run *r, hs_message *m);
 /* Tells the watcher; false if the run is to stop. */
 bool app_run_tell(run *r, app_event e);
 
-/* Whom the progress of a job is reported for. */
+/* The job for which progress is reported. */
 typedef struct {
     run *run;
     size_t job, slot;
@@ -66,13 +66,14 @@ typedef struct {
 } ticket;
 bool app_run_on_progress(const hs_progress *p, void *ticket);
 
-/* Every target can be made: files are there and sound. Before anything is written. */
+/* Checks that every target can be made, with sound files, before the run writes anything. */
 hs_status app_run_check_targets(run *r, hs_message *m);
 
-/* Long chains that stand for targets which cannot be drawn from, for the jobs that need them. */
+/* Makes the reference chains: long chains that replace exact draws, for targets that have none. */
 hs_status app_run_make_references(run *r, hs_message *m);
 
-/* Seconds that the jobs which are left will take, by trying a few steps of each kind; NaN if not known. */
+/* Estimates the seconds of the remaining jobs by trying a few steps of each kind; NaN if not known.
+ * */
 double app_run_estimate(const run *r);
 
 /* The whole result.json; the caller owns it. */

@@ -1,4 +1,4 @@
-/* Long chains that stand for targets which cannot be drawn from. */
+/* Reference chains: long chains that replace exact draws, for targets that have none. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include <hastings/experiments/spec.h>
 #include <hastings/tensor/message.h>
 
-/* Looks at a target: what it is, and whether it needs a reference chain. */
+/* Makes a target and finds out whether it needs a reference chain. */
 static hs_status look_at_target(reference *its, hs_message *m)
 {
     hs_session *s = hs_session_new(NULL);
@@ -24,7 +24,7 @@ static hs_status look_at_target(reference *its, hs_message *m)
     return status;
 }
 
-/* Reads the reference chain of the run that is resumed. */
+/* Reads the reference chain of the resumed run. */
 static hs_status load_reference(reference *its, const char *path, hs_message *m)
 {
     const hs_status status = app_points_load(&its->points, path, m);
@@ -39,8 +39,8 @@ static hs_status load_reference(reference *its, const char *path, hs_message *m)
         path, dim, its->dim);
 }
 
-/* Makes the reference chain of a target, or reads the one of the run that is resumed. Its file has the
- * name of a job: those of cases may be equal but for signs that file names have not. */
+/* Makes the reference chain of a target, or reads that of the resumed run. Its file is named after
+ * a job: names of cases may differ only in signs that file names lack. */
 static hs_status make_reference(run *r, reference *its, hs_message *m)
 {
     const job *j = its->first;

@@ -1,4 +1,4 @@
-/* What is run: an experiment, as the command line changes it, or as an interrupted run has it. */
+/* The experiment to run: as the command line changes it, or as an interrupted run had it. */
 #include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
@@ -13,8 +13,8 @@
 #include <hastings/tensor/message.h>
 #include <hastings/objectives/objectives.h>
 
-/* The cases, and whether each is kept: those of a list "a,b" of names and patterns such as "*d=100". Every
- * part of the list must be of some case. */
+/* Marks the cases to keep, by a list "a,b" of names and patterns such as "*d=100". Every part of
+ * the list must match a case. */
 static hs_status choose_cases(const json_t *cases, const char *list, bool *keep, hs_message *m)
 {
     const size_t n = json_array_size(cases);
@@ -101,8 +101,8 @@ static size_t objective_length(const char *list)
     return n;
 }
 
-/* Keeps the rows of that name; if there are none, those with that objective; if there are none either, a
- * new one. Rows stay one each, however often they are asked for. */
+/* Keeps the rows of that name; without one, the rows with that objective; without these, a new row.
+ * A row stays one row, however often it is named. */
 static void keep_rows(const json_t *rows, json_t *kept, const char *text, const hs_objective *o)
 {
     bool by_name = false, found = false;
@@ -136,7 +136,7 @@ static hs_status keep_objectives(json_t *experiment, const char *list, hs_messag
             keep_rows(rows, kept, text, &o);
         at += n + (at[n] == ',');
     }
-    for (size_t i = 0; i < json_array_size(rows); i++) /* what they are compared with */
+    for (size_t i = 0; i < json_array_size(rows); i++) /* rows to compare with */
         if (app_text_of(json_array_get(rows, i), "sampler"))
             json_array_append(kept, json_array_get(rows, i));
     if (!status)
@@ -207,7 +207,7 @@ hs_status app_run_shape(run *r, const json_t *given, hs_message *m)
     return status;
 }
 
-/* Takes over what an interrupted run was. */
+/* Takes over the experiment and settings of an interrupted run. */
 hs_status app_run_take_over(run *r, hs_message *m)
 {
     char path[JOB_PATH];

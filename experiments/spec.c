@@ -51,7 +51,7 @@ static bool check_value(const spec *p, const app_spec_option *o, const char *val
         [APP_SPEC_NUMBER] = { is_number, "a number" },
         [APP_SPEC_FLAG] = { is_flag, "yes or no" },
     };
-    /* The library takes 0 for "the default", which is not what somebody means who says it. */
+    /* The library takes 0 for the default; a user who writes 0 does not mean that. */
     const bool unmeant = o->type == APP_SPEC_NUMBER && is_number(value) && !strtod(value, NULL) &&
                          strtod(o->standard, NULL);
     if (unmeant) {
@@ -175,7 +175,7 @@ int app_spec_word(const spec *p, const char *option, const char *const *words)
 
 enum { LONGEST_NAME = 64 };
 
-/* Levenshtein's distance; names that are too long are near to nothing. */
+/* Levenshtein's distance; a name that is too long is near to no other. */
 static size_t distance(const char *a, const char *b)
 {
     const size_t n = strlen(a), m = strlen(b);

@@ -17,9 +17,9 @@
 
 hs_target *app_spec_target(hs_session *s, const char *text);
 
-/** `replica` leads to other initial numbers. The dimension is the target's. Options that are said to
- *  be of the target's scale (mean, sd) are taken from `points` [n][original dim], draws of the target,
- *  if they are given (NULL: standard normal). */
+/** Makes a proposal of the target's dimension. Another `replica` gives other initial numbers.
+ *  Options about the target's scale (mean, sd) come from `points` [n][original dim], draws of the
+ *  target; NULL: those of a standard normal. */
 hs_proposal *app_spec_proposal(hs_session *s, const hs_target *target, const char *text,
                                uint64_t replica, const double *points, size_t n);
 

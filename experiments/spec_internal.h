@@ -1,4 +1,4 @@
-/* A spec's text, taken apart, and what makes things of it. */
+/* The text of a spec, taken apart into a kind and its options. */
 #ifndef HASTINGS_EXPERIMENTS_SPEC_INTERNAL_H
 #define HASTINGS_EXPERIMENTS_SPEC_INTERNAL_H
 

@@ -8,7 +8,7 @@
 #include <hastings/flows/elementary.h>
 #include <hastings/tensor/memory.h>
 
-/* What proposals are made from besides their options. */
+/* The surroundings of a proposal, besides its options. */
 typedef struct {
     const hs_target *target;
     uint64_t replica;
@@ -64,7 +64,7 @@ static hs_proposal *hmc(const spec *p, const setting *at)
                                      .scale = app_spec_flag(p, "scaled") ? at->sd : NULL });
 }
 
-/* The scheme to begin as: of several, joined by "+", tries take turns. */
+/* The first scheme; tries take turns with several, joined by "+". */
 static int start_scheme(const spec *p, uint64_t replica)
 {
     static const char *const words[] = { "networks", "resampling", "random-walk",

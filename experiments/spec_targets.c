@@ -78,7 +78,7 @@ static hs_target *posterior(const spec *p, hs_status status, hs_dataset *data,
                             const hs_message *message)
 {
     if (status) {
-        /* What is in the user's data is the user's, as the command line is. */
+        /* An error in the user's data is the user's, as one in the command line. */
         const bool of_the_machine = status == HS_EIO || status == HS_ENOMEM;
         hs_session_fail(p->session, of_the_machine ? status : HS_EINVAL, "%s", message->text);
         return NULL;

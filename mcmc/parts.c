@@ -26,7 +26,7 @@ bool hs__is_there(hs_session *s, const void *part, const char *who, const char *
 void *hs__part_new(hs_session *s, size_t bytes, const char *name, const char **kept, void *self,
                    void (*release)(void *self))
 {
-    /* From here on the session releases self, also if what follows fails. */
+    /* From here on the session releases self, even after a later failure. */
     if (self && release && !hs_session_own(s, self, release))
         return NULL;
     char *copy = hs_session_alloc(s, strlen(name) + 1);

@@ -9,7 +9,7 @@ struct hs_proposal {
     hs_proposal_spec spec;
 };
 
-/* What is wrong with a description, or NULL. */
+/* The fault of a description, or NULL. */
 static const char *fault_of(const hs_proposal_spec *spec)
 {
     if (spec->dim == 0)

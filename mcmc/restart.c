@@ -6,8 +6,8 @@
 
 enum { JUDGING_BATCHES = 50 };
 
-/* How far a try is from the acceptance that its objective asks for; 0 if it asks for none, or near enough. Acceptance
- * that is not a number is as far as can be. */
+/* Distance of a try from the acceptance of its objective; 0 if it is near enough, or if the
+ * objective has none. The distance of a NaN is infinite. */
 static double miss_of(const hs_objective *o, double alpha)
 {
     const double near_enough = 0.03;
@@ -21,8 +21,8 @@ static bool better(const hs_restarts *r, const hs_objective *o, size_t a, size_t
     return miss_a != miss_b ? miss_a < miss_b : r->loss[a] < r->loss[b];
 }
 
-/* Trains and judges one try; false if the session failed for good. *adapted is what all are judged with,
- * not a number as long as none has attained its acceptance. */
+/* Trains and judges one try; false if the session failed for good. All tries are judged with
+ * *adapted, which is NaN until a try attains its acceptance. */
 static bool one_try(hs_session *s, const hs_target *target, hs_proposal *proposal, size_t k,
                     const hs_train_options *options, hs_restarts *r, hs_training *training,
                     double *adapted)

@@ -118,7 +118,7 @@ static bool report(run *r, uint64_t step, uint64_t steps)
     return o->progress(&p, o->context) || step == steps;
 }
 
-/* Gives memory back after a run that was stopped: chains become shorter. */
+/* Shortens the chains of a stopped run. */
 static void shorten(hs_chains *c, size_t draws)
 {
     for (size_t k = 0; k < c->chains && draws < c->draws; k++) {
@@ -154,7 +154,7 @@ static bool run_chains(run *r)
     r->chains->seconds = hs__now_seconds() - warm_at;
     if (!r->writer) {
         shorten(r->chains, draws);
-    } else { /* what went to a file is not here */
+    } else { /* the file has the draws */
         hs_free(r->chains->x);
         r->chains->x = NULL;
         r->chains->draws = draws;
@@ -201,7 +201,7 @@ hs_chains *hs_sample(hs_session *s, const hs_target *target, const hs_proposal *
     if (hs_session_status(s) || !check_options(s, target, proposal, &r.options))
         return NULL;
     bool ok = open_run(&r, target, proposal) && run_chains(&r);
-    if (r.writer) { /* what was drawn before an error is kept */
+    if (r.writer) { /* keeps the draws made before an error */
         hs_message message;
         const hs_status status = hs_draws_close(r.writer, &message);
         if (status)

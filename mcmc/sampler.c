@@ -21,8 +21,8 @@ hs_var hs__record_start(const hs_target *target, hs_tape *tape, hs_extent extent
     return hs_concat(parts, 2, 0);
 }
 
-/* Of the ways of moving, the one that a uniform number falls to: here[k] is 1 if it is k, or one before. Probabilities
- * are laid end to end; what rounding leaves over goes to the last. */
+/* Chooses a way of moving by a uniform number: here[k] is 1 if the way is k or one before. The
+ * probabilities lie end to end; the last way gets the remainder of rounding. */
 static void choose_way(const hs_transition *t, size_t ways, hs_tape *tape, hs_var *here)
 {
     if (ways == 1)
@@ -55,7 +55,7 @@ static hs_transition chosen_transition(const hs_var *here, size_t ways, const hs
     return chosen;
 }
 
-/* What a step makes besides what it remembers. */
+/* Outputs of a step besides the remembered values. */
 enum { OUTPUTS = 7 };
 
 static void list_outputs(sampler *sm, hs_var **outputs)
@@ -65,7 +65,7 @@ static void list_outputs(sampler *sm, hs_var **outputs)
     memcpy(outputs, list, sizeof list);
 }
 
-/* Makes inputs of what is known of the state, and finds what is known of the next. False without memory. */
+/* Makes the known values inputs, and finds them at the next state. False without memory. */
 static bool remember(sampler *sm, const hs_var *y, const hs_var *here, size_t ways,
                      hs_params *changing)
 {
@@ -82,7 +82,7 @@ static bool remember(sampler *sm, const hs_var *y, const hs_var *here, size_t wa
         values[i] = *outputs[i];
     memcpy(values + OUTPUTS, here, (ways - 1) * sizeof *here);
     sm->knows = hs_carry(&(hs_succession){ sm->x, y, ways, parameter, parameters }, values,
-                            OUTPUTS + ways - 1, &sm->known);
+                         OUTPUTS + ways - 1, &sm->known);
     hs_free(parameter);
     for (size_t i = 0; i < OUTPUTS; i++)
         *outputs[i] = values[i];
@@ -93,7 +93,7 @@ static bool remember(sampler *sm, const hs_var *y, const hs_var *here, size_t wa
     return sm->next_known != NULL;
 }
 
-/* All values of the batch are rows, those of x like those of y: one start has one proposal. */
+/* All values of the batch are rows, at x as at y: each start has one proposal. */
 static bool record_step(sampler *sm, const hs_target *target, const hs_proposal *proposal,
                         sampler_memory memory)
 {
@@ -257,7 +257,7 @@ bool hs__sampler_start_exactly(sampler *sm, const hs_target *target, uint64_t se
     return !status;
 }
 
-/* Keeps what a plan says of the state. */
+/* Keeps the known values that a plan computed at the state. */
 static void keep_knowledge(sampler *sm, const hs_plan *plan)
 {
     for (size_t i = 0; i < sm->knows; i++)

@@ -1,5 +1,5 @@
-/* One Metropolis-Hastings transition of many chains at once, as a plan: what sampling, tuning and online
- * training have in common. */
+/* Sampler: one Metropolis-Hastings transition of many chains at once, as a plan, for sampling,
+ * tuning and online training. */
 #ifndef HASTINGS_MCMC_SAMPLER_INTERNAL_H
 #define HASTINGS_MCMC_SAMPLER_INTERNAL_H
 
@@ -7,7 +7,7 @@
 #include <hastings/autograd/carry.h>
 #include <hastings/mcmc/transition.h>
 
-/* Streams of the draws of a step. Those of a target's exact draws come first. */
+/* Streams of random numbers in a step. The streams of a target's exact draws come first. */
 enum {
     STREAM_START = 0,
     STREAM_AUXILIARY = STREAM_START + HS_DRAW_STREAMS,
@@ -21,8 +21,8 @@ enum {
  * original coordinates, to which auxiliary ones are appended. */
 hs_var hs__record_start(const hs_target *target, hs_tape *tape, hs_extent extent, hs_var *given);
 
-/* What a sampler remembers of its state from the step before: everything, or what does not depend on the proposal's
- * parameters, so that they may change between steps. */
+/* Values at the state that a sampler remembers from the step before: none, those independent of the
+ * proposal's parameters (which may then change between steps), or all. */
 typedef enum { FORGETS, REMEMBERS_TARGET, REMEMBERS_ALL } sampler_memory;
 
 typedef struct {
@@ -32,17 +32,16 @@ typedef struct {
     size_t chains, dim; /* original coordinates */
     void *state;        /* [chains][dim], in the session's number type */
     hs_var x, next, alpha, accepted, jump, log_pi, log_pi_x, nonfinite;
-    hs_carried
-        *known; /* of the state: log density, score, a proposal's networks, whatever y has too */
+    hs_carried *known; /* values at the state that exist at y too: log density, score, networks */
     size_t knows;
-    hs_var *next_known; /* of the next state */
+    hs_var *next_known; /* the same at the next state */
     void **known_now;   /* [knows]: [chains][count] each, as the state */
-    hs_plan *look;      /* finds them out where the state was set */
+    hs_plan *look;      /* computes them after the state was set */
     bool looked;
 } sampler;
 
-/* Makes a sampler; false after failing the session. One that remembers is faster, and goes on from a state that was set
- * with what it computes there anew, which need not be the same bits. */
+/* Makes a sampler; false after failing the session. A sampler that remembers is faster. After the
+ * state was set, it computes the remembered values anew, perhaps with other bits. */
 bool hs__sampler_open(sampler *sm, const hs_target *target, const hs_proposal *proposal,
                       size_t chains, sampler_memory memory);
 void hs__sampler_close(sampler *sm);

@@ -5,7 +5,7 @@
 
 #include <hastings/tensor/memory.h>
 
-/* What is recorded on behalf of a caller carries the caller's place. */
+/* Values recorded for a caller carry the caller's place. */
 #undef HS_HERE
 #define HS_HERE at
 
@@ -14,7 +14,7 @@ struct hs_target {
     hs_target_spec spec;
 };
 
-/* What is wrong with a description, or NULL. */
+/* The fault of a description, or NULL. */
 static const char *fault_of(const hs_target_spec *spec)
 {
     if (!spec->log_density)

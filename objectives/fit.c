@@ -18,8 +18,7 @@ static hs_status no_slope(const fit_problem *p)
                            "fit: the acceptances do not depend on the coefficients");
 }
 
-/* ---- Fits on common draws ----------------------------------------------------------------------
- */
+/* ---- Fits on common draws -------------------------------------------------------------------- */
 
 hs_status hs_fit_newton(const hs_reference *r, const hs_objective_family *family,
                         const hs_fit_options *options, hs_fit *fit)
@@ -126,8 +125,7 @@ hs_status hs_fit_linear(const hs_reference *r, size_t n, double low, double high
     return HS_OK;
 }
 
-/* ---- Fit on new draws in every iteration --------------------------------------------------------
- */
+/* ---- Fit on new draws in every iteration ----------------------------------------------------- */
 
 /* Mean of the second half of the iterates, and the error of it from 4 consecutive batches. */
 static void average(double (*iterate)[C], int used, hs_fit *fit)

@@ -14,8 +14,7 @@ static const char *const place = "reference problem";
 
 enum { DRAW_STREAM = 0, NOISE_STREAM = HS_DRAW_STREAMS };
 
-/* ---- A problem made ready to run ---------------------------------------------------------------
- */
+/* ---- A problem made ready to run ------------------------------------------------------------- */
 
 static hs_param step_of(const hs_reference *r)
 {
@@ -155,8 +154,7 @@ hs_status hs__reference_measure(reference_run *run, double log_step, double mean
     return HS_OK;
 }
 
-/* ---- Search ------------------------------------------------------------------------------------
- */
+/* ---- Search ---------------------------------------------------------------------------------- */
 
 /* What is to be 0: measured `what`, minus `level`, times `sign`, which rises with the step. */
 typedef struct {
@@ -223,8 +221,7 @@ static hs_status solve(const equation *e, double start, double *root)
     return status;
 }
 
-/* ---- Results -----------------------------------------------------------------------------------
- */
+/* ---- Results --------------------------------------------------------------------------------- */
 
 /* Standard error of the mean of `what` + factor * `with` over the blocks of the last measurement.
  */

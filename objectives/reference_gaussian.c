@@ -40,8 +40,7 @@ static hs_var chi(hs_tape *tape, size_t degrees, uint32_t stream)
     return hs_sqrt(hs_scale(chosen, 2 * a));
 }
 
-/* ---- Target ------------------------------------------------------------------------------------
- */
+/* ---- Target ---------------------------------------------------------------------------------- */
 
 static hs_var log_normal(hs_var square, size_t dim)
 {
@@ -70,8 +69,7 @@ static hs_var noise(void *self, hs_tape *tape, uint32_t stream)
     return hs_pad(chi(tape, p->dim, stream), 0, 0, 1);
 }
 
-/* ---- Proposals: Gaussians around a mean --------------------------------------------------------
- */
+/* ---- Proposals: Gaussians around a mean ------------------------------------------------------ */
 
 static hs_var log_gaussian(const plane *p, hs_var y, hs_var mean, hs_var variance)
 {
@@ -112,8 +110,7 @@ static hs_var mala_log_density(void *self, hs_var y, hs_var x)
     return log_gaussian(self, y, mala_mean(tau, x), hs_scale(tau, 2));
 }
 
-/* ---- Problems ----------------------------------------------------------------------------------
- */
+/* ---- Problems -------------------------------------------------------------------------------- */
 
 static void release_params(void *params)
 {

@@ -15,29 +15,30 @@
 
 typedef struct app_command app_command;
 
-/** What the user asked for. */
+/** A call of a command: the user's request. */
 typedef struct {
     const app_command *command;
     const app_arguments *arguments;
     bool quiet, json;
-    int threads;      /**< 0: all */
+    int threads;      /**< 0: hs_threads_default() */
     const char *line; /**< the whole command line, as text */
 } app_call;
 
-/** What the words of a command are, for completion; a text is a list of choices, as in app_option. */
+/** Kinds of a command's words, for completion; any other text is a list of choices, as in
+ *  app_option. */
 #define APP_WORDS_EXPERIMENTS "EXPERIMENT"
 #define APP_WORDS_FILES       "FILE"
 #define APP_WORDS_FOLDERS     "FOLDER"
 
 struct app_command {
     const char *name;
-    const char *words;    /**< after the name, in --help: "NAME|FILE.json"; "" if there are none */
-    const char *summary;  /**< a line */
-    const char *about;    /**< a paragraph or a few */
-    const char *examples; /**< command lines, one a line */
+    const char *words;    /**< words and required options, in the usage line of --help; "": none */
+    const char *summary;  /**< one line */
+    const char *about;    /**< one paragraph or more */
+    const char *examples; /**< command lines, one on each line */
     const app_option *options;
-    size_t least, most;   /**< words */
-    const char *complete; /**< HS_WORDS_..., or "a|b"; NULL: nothing */
+    size_t least, most;   /**< number of words */
+    const char *complete; /**< APP_WORDS_..., or choices "a|b"; NULL: nothing to complete */
     int (*run)(const app_call *call);
 };
 
@@ -55,19 +56,19 @@ extern const app_option app_global_options[];
  *  HS_EINVAL, else failure. */
 int app_call_fail(const app_call *call, hs_status status, const char *format, ...) HS_PRINTF(3, 4);
 
-/** The same of what made a session fail. */
+/** app_call_fail() with the error of a session. */
 int app_call_fail_session(const app_call *call, const hs_session *s);
 
-/** A sentence on stderr, unless --quiet. */
+/** Prints a sentence on stderr, unless --quiet. */
 void app_call_note(const app_call *call, const char *format, ...) HS_PRINTF(2, 3);
 
-/** Prints JSON on stdout, and takes it over. A NULL is out of memory. */
+/** Prints JSON on stdout and frees it. NULL means out of memory. */
 int app_call_print_json(const app_call *call, json_t *json);
 
 /** A number for JSON: null if it is not finite. */
 json_t *app_json_number(double value);
 
-/** --help of a command, and of the program if it is NULL. */
+/** Prints --help of a command, or of the program if it is NULL. */
 void app_command_help(FILE *f, const app_command *command);
 
 #endif

@@ -1,4 +1,4 @@
-/* hastings completion: what shells complete, from the tables of commands and options. */
+/* hastings completion: scripts for shells, made from the tables of commands and options. */
 #include <string.h>
 
 #include <hastings/cli/commands/command.h>
@@ -37,7 +37,7 @@ static void print_kinds(app_option_type type)
         }
 }
 
-/* The words that a value can be; false if it is a file, a folder, or anything. */
+/* Prints the possible values of an option; false for a file, a folder or free text. */
 static bool print_values(const app_option *o)
 {
     switch (o->type) {
@@ -74,7 +74,7 @@ static const app_option *option_of(const app_command *c, size_t i)
     return app_option_at(tables, i);
 }
 
-/* Text between single quotes, with a backslash before those that are in it, or in `special`. */
+/* Prints text for single quotes, with a backslash before quotes and the characters of `special`. */
 static void print_quoted(const char *text, const char *quote, const char *special)
 {
     for (; *text; text++) {

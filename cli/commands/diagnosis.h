@@ -1,4 +1,4 @@
-/** What hs_diagnose() finds, as JSON; for commands that print it. */
+/** The findings of hs_diagnose(), as text and as JSON, for commands. */
 #ifndef HASTINGS_CLI_COMMANDS_DIAGNOSIS_H
 #define HASTINGS_CLI_COMMANDS_DIAGNOSIS_H
 

@@ -7,7 +7,7 @@
 #include <hastings/experiments/spec.h>
 #include <hastings/objectives/objectives.h>
 
-/* Draws that the scales of proposals are taken from, where draws cost nothing. */
+/* Number of exact draws from which proposals take their scales. */
 enum { EXACT_POINTS = 10000 };
 
 static int draw_points(app_problem *p, const app_call *call, const app_problem_options *o)

@@ -20,20 +20,20 @@ typedef struct {
     uint64_t seed;
     bool float32;
     size_t
-        reference; /**< proposals of the chain of HMC that stands for draws, where the target has none */
-    size_t jobs; /**< that follow, for the bars */
+        reference; /**< proposals of the HMC chains that replace exact draws, if the target has none */
+    size_t jobs; /**< number of jobs that follow, for the bars */
     app_bars *bars;
 } app_problem_options;
 
 typedef struct {
     hs_session *session;
     hs_target *target;
-    app_points points; /**< exact draws, or those of the chain */
+    app_points points; /**< exact draws, or draws of the HMC chains */
     bool exact;
-    size_t jobs; /**< done so far: 1 if there was a chain */
+    size_t jobs; /**< number of jobs done: 1 if HMC chains were needed */
 } app_problem;
 
-/** Returns an exit code, after saying what is wrong. Close it in any case. */
+/** Opens a problem; returns an exit code and prints the error. Close it in any case. */
 int app_problem_open(app_problem *p, const app_call *call, const app_problem_options *options);
 void app_problem_close(app_problem *p);
 
@@ -41,14 +41,14 @@ void app_problem_close(app_problem *p);
  *  draws, or the problem's points. */
 hs_train_options app_problem_training(const app_problem *p, const app_call *call, app_bars *bars);
 
-/** The objective of that text; false after saying what is wrong. */
+/** Reads an objective from text; false, and a printed error, if the text is wrong. */
 bool app_read_objective(const app_call *call, const char *text, hs_objective *o);
 
-/** A name of `stem`, or stem-2, stem-3 ... of which path, "folder/stem" + ending, is not there. */
+/** Sets path to the first free one of folder/stem + ending, folder/stem-2 + ending, stem-3 ... */
 bool app_free_name(char *path, size_t size, const char *folder, const char *stem,
                    const char *ending);
 
-/** Makes a folder, and those that it is in; false, and errno, if that fails. */
+/** Makes a folder and its parents; false, and errno, if that fails. */
 bool app_make_folder(const char *path);
 
 #endif

@@ -73,8 +73,8 @@ static const char *warning_text(const json_t *job, const char *wanted)
     return NULL;
 }
 
-/* The one warning that says that figures cannot be believed, of first replications; the report has them
- * all. */
+/* Prints the warning that figures cannot be trusted, for first replications; the report has all
+ * warnings. */
 static void print_warnings(const json_t *result)
 {
     size_t i;
@@ -88,7 +88,7 @@ static void print_warnings(const json_t *result)
     }
 }
 
-/* Jobs that failed, on stderr; how many. */
+/* Prints the failed jobs on stderr, and returns their number. */
 static size_t print_failures(const app_call *call, const json_t *result)
 {
     size_t i, failed = 0;
@@ -156,7 +156,7 @@ static int run_in(const app_call *call, json_t *experiment, const char *out, boo
                            &message);
     app_bars_free(bars);
     json_decref(settings);
-    /* From here on Ctrl-C may end the program: all that took long is saved. */
+    /* From here on Ctrl-C may end the program: all long work is saved. */
     const bool interrupted = app_interrupted();
     app_interrupt_release();
     if (status)
@@ -164,12 +164,12 @@ static int run_in(const app_call *call, json_t *experiment, const char *out, boo
     const int code = print_result(call, out);
     if (!interrupted)
         return code;
-    app_call_note(call, "Stopped. What there is was saved; to go on: hastings run --resume %s",
+    app_call_note(call, "Stopped; the results so far are saved; to go on: hastings run --resume %s",
                   out);
     return APP_EXIT_INTERRUPTED;
 }
 
-/* What --resume cannot change, or NULL: all but how it is run. */
+/* An option that --resume cannot change, or NULL. --resume takes only options about how to run. */
 static const char *changed(const app_arguments *a)
 {
     static const char *const free_to_change[] = { "resume", "threads", "quiet", "json" };

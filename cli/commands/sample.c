@@ -14,7 +14,7 @@ static bool ends_with(const char *text, const char *ending)
     return n > m && !strcmp(text + n - m, ending);
 }
 
-/* Whether the file can be made: what it is called, and that it is not there. */
+/* Checks the ending of the file's name, and that the file does not exist. */
 static int check_out(const app_call *call, const char *out)
 {
     struct stat found;

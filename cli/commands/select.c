@@ -13,7 +13,7 @@
 
 enum { MOST_SCHEMES = 32, SCHEME_TEXT = 256 };
 
-/* A proposal that may be the right one. */
+/* A candidate. */
 typedef struct {
     char text[SCHEME_TEXT];
     bool done;
@@ -21,7 +21,7 @@ typedef struct {
     const hs_proposal *proposal;
     hs_training training;
     hs_evaluation found;
-    double ess, rhat; /* per proposal, and largest, of short chains */
+    double ess, rhat; /* of short chains: ESS per proposal, and the largest R-hat */
 } scheme;
 
 /* ---- Which ones ------------------------------------------------------------------------------ */
@@ -74,7 +74,8 @@ static hs_objective objective_of(const scheme *s)
     return is_kind(s, "resampling-flow") ? hs_nll() : hs_ab_initio(0.18125);
 }
 
-/* A single number may have far to go, and bears larger steps than a network, if they get smaller in the end. */
+/* A single step size may have far to go. It bears a larger rate than a network, if the rate falls
+ * in the end. */
 static hs_schedule schedule_of(const scheme *s, const app_call *call, uint64_t steps)
 {
     if (is_kind(s, "random-walk") || is_kind(s, "mala"))
@@ -82,7 +83,8 @@ static hs_schedule schedule_of(const scheme *s, const app_call *call, uint64_t s
     return (hs_schedule){ .rate = app_given_number(call->arguments, "rate", 3e-4) };
 }
 
-/* The loss judges single steps from where the target is; chains tell whether steps lead everywhere. */
+/* The loss judges single steps from draws of the target; chains show whether the steps lead
+ * everywhere. */
 static void run_chains(const app_call *call, app_problem *p, scheme *s)
 {
     s->ess = s->rhat = (double)NAN;
@@ -110,7 +112,7 @@ static void try_scheme(const app_call *call, app_problem *p, scheme *s, app_bars
         app_spec_proposal(p->session, p->target, s->text, 0, p->points.x, p->points.n);
     if (proposal)
         hs_train(p->session, p->target, proposal, &o, &s->training);
-    /* On draws that no training has seen, the same for all. */
+    /* Evaluates on new draws, the same for all candidates. */
     o.objective = hs_ab_initio(0.18125);
     o.seed = hs_session_seed(p->session) + 2000;
     o.online = false;
@@ -130,7 +132,7 @@ static void try_scheme(const app_call *call, app_problem *p, scheme *s, app_bars
     hs_session_clear(p->session);
 }
 
-/* Those that are done by loss, the others behind them. */
+/* Orders finished candidates by loss, and the others behind them. */
 static int by_loss(const void *a, const void *b)
 {
     const scheme *const *x = a, *const *y = b;
@@ -141,14 +143,14 @@ static int by_loss(const void *a, const void *b)
     return (*x)->found.loss < (*y)->found.loss ? -1 : 1;
 }
 
-/* Within two standard errors of the difference. */
+/* True if two losses differ by less than two standard errors. */
 static bool as_good(const scheme *s, const scheme *best)
 {
     return s->done && s->found.loss - best->found.loss <=
                           2 * hypot(s->found.loss_error, best->found.loss_error);
 }
 
-/* The simplest of those that are as good as the best. */
+/* The simplest candidate that is as good as the best. */
 static const scheme *choose(const scheme *schemes, size_t n, const scheme *best)
 {
     for (size_t i = 0; i < n; i++)
@@ -213,7 +215,7 @@ static void print_result(scheme *const *ranked, size_t n, const scheme *chosen)
                chosen->rhat);
 }
 
-/* Saves the one to use, if asked to; path is "" if not. */
+/* Saves the recommended proposal if --out is given; otherwise path is "". */
 static int save(const app_call *call, const app_problem *p, const scheme *s, const char *target,
                 bool float32, char *path, size_t size)
 {
@@ -282,7 +284,7 @@ static int try_all(const app_call *call, app_problem *p, scheme *schemes, size_t
     return app_interrupted() ? APP_EXIT_INTERRUPTED : APP_EXIT_OK;
 }
 
-/* Texts that cannot be read are said before anything is trained. */
+/* Reports unreadable texts before any training. */
 static int check_schemes(const app_call *call, const app_problem *p, const scheme *schemes,
                          size_t n)
 {

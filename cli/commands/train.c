@@ -23,7 +23,7 @@ static hs_proposal *make(hs_session *s, uint64_t replica, void *context)
     return app_spec_proposal(s, m->problem->target, m->proposal, replica, points->x, points->n);
 }
 
-/* The kinds alone: "cross-multi-scheme-ab-initio". */
+/* A name from the kinds, without options: "cross-multi-scheme-ab-initio". */
 static void stem_of(char *stem, size_t size, const char *target, const char *proposal,
                     const char *objective)
 {
@@ -31,7 +31,7 @@ static void stem_of(char *stem, size_t size, const char *target, const char *pro
              (int)strcspn(proposal, ","), proposal, (int)strcspn(objective, ":"), objective);
 }
 
-/* Where NAME.json goes; the folder is made. */
+/* Sets the path of NAME.json, and makes its folder. */
 static int place(const app_call *call, char path[PATH_SIZE], const char *target,
                  const char *proposal, const char *objective)
 {
@@ -54,7 +54,7 @@ static int place(const app_call *call, char path[PATH_SIZE], const char *target,
     return APP_EXIT_OK;
 }
 
-/* Loss and acceptance are those of the best try on new batches. */
+/* The training as JSON, with loss and acceptance of the best try on new batches. */
 static json_t *describe_training(const hs_train_options *o, const hs_restarts *r)
 {
     const hs_training *t = &r->training;

@@ -23,7 +23,7 @@ void app_plot_range_add(plot_range *range, double value)
     range->any = true;
 }
 
-/* Ends that differ enough for ticks between them to be different numbers. */
+/* Moves the ends apart until ticks between them are different numbers. */
 static void spread(double *lo, double *hi, bool log)
 {
     const double middle = *lo / 2 + *hi / 2;
@@ -174,7 +174,7 @@ double app_plot_axis_at(const plot_axis *axis, double value)
 {
     const double share = axis->log ? (log(value) - log(axis->lo)) / (log(axis->hi) - log(axis->lo))
                                    : (value - axis->lo) / (axis->hi - axis->lo);
-    /* Far outside is as good as farther outside, and Cairo's coordinates are of 24 bits. */
+    /* Cairo's coordinates have 24 bits: points far outside move to a place that is far enough. */
     return axis->from + fmin(fmax(share, -50), 50) * (axis->to - axis->from);
 }
 

@@ -1,4 +1,4 @@
-/* What is around the data: title, legend, grid, axes, notes. */
+/* The surroundings of the data: title, legend, grid, axes, notes. */
 #include "plot_internal.h"
 
 #include <math.h>

@@ -24,7 +24,7 @@ static double y_of(const app_series *s, size_t i)
     return s->y[i * (s->stride ? s->stride : 1)];
 }
 
-/* Where a point is, to an eighth of a pixel, which keeps the text of paths short. */
+/* The place of a point, rounded to an eighth of a pixel, which keeps the text of paths short. */
 static double eighth(double x)
 {
     return floor(8 * x + 0.5) / 8;
@@ -40,7 +40,7 @@ static bool place(const chart *c, const app_series *s, size_t i, double *x, doub
     return true;
 }
 
-/* Ranges of what is shown: a point is hidden if either of its numbers is. */
+/* Ranges of the visible points. A point is hidden if either of its numbers cannot be shown. */
 static void find_ranges(const plot_lines *lines, plot_range *x, plot_range *y)
 {
     const app_lines_figure *f = &lines->figure;
@@ -229,7 +229,7 @@ hs_status app_plot_check_series(const app_series *series, size_t count, const ch
     return HS_OK;
 }
 
-/* Ends of an axis that are given can be shown, and ascend. */
+/* Checks that the given ends of an axis can be shown and ascend. */
 static hs_status check_ends(const double ends[2], bool log, const char *axis, hs_message *message)
 {
     if (ends[0] == ends[1])

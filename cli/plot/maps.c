@@ -9,7 +9,7 @@
 
 enum { MOST_PANELS = 100, MOST_VALUES = 4096, GAP = 12, WIDEST = 300, NARROWEST = 130, BAR = 84 };
 
-/* Where things are: panels in rows and columns. */
+/* Layout: panels in rows and columns. */
 typedef struct {
     size_t columns, rows;
     double left, top;    /* of the first panel */
@@ -29,7 +29,7 @@ static bool has_titles(const app_maps_figure *f)
     return false;
 }
 
-/* As many columns as fit, but rather fewer if that leaves fewer places empty. */
+/* Takes as many columns as fit, or fewer if that leaves fewer places empty. */
 static size_t choose_columns(const app_maps_figure *f, double room)
 {
     const double narrowest = f->columns > 0 ? NARROWEST / 3.0 : NARROWEST;
@@ -100,7 +100,7 @@ static double share_of(const app_maps_figure *f, double value, double lo, double
     return f->root ? sqrt(share) : share;
 }
 
-/* One pixel for a point of the grid, the top row first. What is not finite is grey. */
+/* One pixel for each point of the grid, the top row first. Values that are not finite are grey. */
 static cairo_surface_t *make_image(const app_maps_figure *f, const app_map_panel *panel)
 {
     double lo = f->range[0], hi = f->range[1];

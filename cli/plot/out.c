@@ -53,7 +53,7 @@ static cairo_status_t draw_on(cairo_surface_t *surface, const plot_job *job, dou
     return status == CAIRO_STATUS_SUCCESS ? cairo_surface_status(surface) : status;
 }
 
-/* The height that suits, rounded up; measured where nobody sees it. */
+/* The suitable height, rounded up, measured on a surface that is thrown away. */
 static hs_status measure(const plot_job *job, double width, double *height, hs_message *message)
 {
     cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_A8, 1, 1);

@@ -1,5 +1,6 @@
-/* What the figures share: colours, text, axes, the head with title and legend, and output. Drawing
- * functions return nothing: Cairo's errors stick to the context, and app_plot_render() looks at the end. */
+/* Shared parts of the figures: colours, text, axes, the head with title and legend, and output.
+ * Drawing functions return nothing: Cairo's errors stick to the context, and app_plot_render()
+ * looks at the end. */
 #ifndef HASTINGS_CLI_PLOT_PLOT_INTERNAL_H
 #define HASTINGS_CLI_PLOT_PLOT_INTERNAL_H
 
@@ -158,7 +159,8 @@ typedef struct {
     void (*draw)(cairo_t *cr, const void *data, double width, double height);
 } plot_job;
 
-/* What every function begins with, so that it leaves things in order if it goes no further. */
+/* Start of every figure function: sets all outputs to a state that is safe after an early return.
+ * */
 void app_plot_begin(const app_figure_out *out, hs_message *message);
 
 hs_status app_plot_render(const plot_job *job, const app_figure_out *out, hs_message *message);

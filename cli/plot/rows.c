@@ -1,4 +1,4 @@
-/* Figures whose lines are rows with a name: effective sample sizes, and bars. */
+/* Figures of named rows: effective sample sizes, and bars. */
 #include "plot_internal.h"
 
 #include <math.h>
@@ -41,7 +41,7 @@ static size_t make_keys(const row_chart *chart, plot_key keys[MOST_SERIES + 1])
     return chart->series_count + (chart->reference > 0);
 }
 
-/* A value that is not a number is one that there is not; others that cannot be shown are counted. */
+/* NaN means that there is no value; other values that cannot be shown are counted. */
 static void find_range(const row_chart *chart, plot_range *range)
 {
     for (size_t k = 0; k < chart->series_count; k++)

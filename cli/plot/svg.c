@@ -1,6 +1,6 @@
-/* Cairo's SVG made fit for pages: one element that scales, whose ids are its own. Cairo numbers ids
- * from counters of the process, and every figure has a glyph-0-1; here they are numbered in order of
- * appearance, behind a hash of the whole text. */
+/* Cairo's SVG made fit for pages: one element that scales, with unique ids. Cairo's own ids come
+ * from counters of the process: every figure has a glyph-0-1. Here an id is a hash of the whole
+ * text and a number in order of appearance. */
 #include "plot_internal.h"
 
 #include <inttypes.h>

@@ -5,7 +5,7 @@
 
 static volatile sig_atomic_t interrupted;
 
-/* The next one of either kind has its default action. */
+/* The next signal of either kind has its default action. */
 static void note(int number)
 {
     (void)number;
@@ -22,7 +22,7 @@ void app_interrupt_catch(void)
     static const int signals[] = { SIGINT, SIGTERM };
     for (size_t i = 0; i < 2; i++) {
         struct sigaction before;
-        /* What a parent (nohup, a background job of a script) wants ignored stays so. */
+        /* A signal that a parent ignores (nohup, a background job of a script) stays ignored. */
         if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(signals[i], &action, NULL);
     }

@@ -12,7 +12,8 @@
 
 #include <stdbool.h>
 
-/** From now on the first SIGINT or SIGTERM only makes app_interrupted() true; and no longer. */
+/** From app_interrupt_catch() to app_interrupt_release(), the first SIGINT or SIGTERM only makes
+ *  app_interrupted() true. */
 void app_interrupt_catch(void);
 void app_interrupt_release(void);
 

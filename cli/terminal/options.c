@@ -57,7 +57,7 @@ static bool read_positive(const char *text, double *value)
     return !*end && isfinite(*value) && *value > 0;
 }
 
-/* Whether text is one of "a|b|c". */
+/* True if text is one of "a|b|c". */
 static bool is_choice(const char *choices, const char *text)
 {
     const size_t length = strlen(text);
@@ -69,8 +69,8 @@ static bool is_choice(const char *choices, const char *text)
     return false;
 }
 
-/* What was expected instead of the value, in room; NULL if it is good. Counts and seeds stay below 2^53, so
- * that JSON and people can read them. */
+/* The expected value in words, perhaps in room; NULL if the value is good. Counts and seeds stay
+ * below 2^53, so that JSON and people can read them. */
 static const char *fault(const app_option *o, const char *value, char room[APP_HINT_TEXT])
 {
     static const uint64_t largest = (uint64_t)1 << 53;
@@ -134,8 +134,8 @@ static bool store(app_arguments *a, const app_option *o, const char *value)
     return true;
 }
 
-/* One option, text being what follows its dashes; *next is the argument after it, NULL if none. Returns the
- * number of arguments that it took, 0 if it makes no sense. */
+/* Takes one option: `text` follows its dashes, `next` is the next argument or NULL. Returns the
+ * number of arguments taken; 0, and a message, if the option is wrong. */
 static int take_option(app_arguments *a, const char *text, const char *next, hs_message *message)
 {
     const size_t length = strcspn(text, "=");

@@ -75,8 +75,8 @@ double app_bar_slot_left(const bar_slot *slot)
                : (double)NAN;
 }
 
-/* Seconds left of the run: by the share of its jobs that is done, once that says something; before, as was
- * foretold. */
+/* Seconds left of the run: from the share of jobs done, once there is enough of it; before, from
+ * the estimate. */
 static double run_left(const app_bars *b, double now)
 {
     double done = (double)(b->done - b->done_before);
@@ -318,5 +318,5 @@ void app_bars_end(app_bars *b, const char *text, bool failed)
                                  .failed = failed,
                                  .workers = 1 },
                    b);
-    app_bars_clear(b); /* what comes next may be the result */
+    app_bars_clear(b); /* the result may come next */
 }

@@ -1,4 +1,4 @@
-/* What progress.c, which follows a run, and progress_draw.c, which draws it, share. */
+/* Shared by progress.c, which follows a run, and progress_draw.c, which draws it. */
 #ifndef HASTINGS_CLI_TERMINAL_PROGRESS_INTERNAL_H
 #define HASTINGS_CLI_TERMINAL_PROGRESS_INTERNAL_H
 
@@ -11,8 +11,8 @@ typedef struct {
     uint64_t step, steps;
     double loss, alpha;
     double rate;        /* steps a second */
-    double began, last; /* of the phase: its beginning, and the last step that was seen */
-    double share;       /* of the job that is done, as far as that is known */
+    double began, last; /* times of the first and the last report of the phase */
+    double share;       /* of the job that is done, as far as known */
     double said;        /* when the last plain line was written */
 } bar_slot;
 
@@ -29,10 +29,10 @@ struct app_bars {
 /* Seconds left of the phase; NaN if not known. */
 double app_bar_slot_left(const bar_slot *slot);
 
-/* Width and height, if they are those of a terminal that may change. */
+/* Reads width and height, if the stream is a terminal that may change. */
 void app_bars_measure(app_bars *b);
 
-/* Draws all lines in place of those that are there; not too often, unless `at_once`. */
+/* Draws all lines over the old ones; not too often, unless `at_once`. */
 void app_bars_draw(app_bars *b, double now, double left, bool at_once);
 
 /* Removes the lines that are drawn. */

@@ -151,8 +151,9 @@ static void transform_back(double *z, const double *twiddle, size_t length)
     }
 }
 
-/* All lags. Two chains are one complex sequence: the real part of its autocorrelation is the sum of
- * theirs. Power spectra are added, so that one inverse transform serves all chains. */
+/* Computes all lags. Two chains make one complex sequence: the real part of its autocorrelation is
+ * the sum of the chains'. Power spectra are added, so that one inverse transform serves all chains.
+ * */
 static hs_status extend_by_transform(autocovariance *c)
 {
     const size_t n = c->draws, length = transform_length(n);
@@ -181,7 +182,7 @@ static hs_status extend_by_transform(autocovariance *c)
     }
     transform_back(z, c->twiddle, length);
     const double scale = 1 / ((double)length * (double)n * (double)c->chains);
-    for (size_t t = c->known; t < n; t++) /* lags that were used already stay as they are */
+    for (size_t t = c->known; t < n; t++) /* lags already used keep their values */
         c->a[t] = z[2 * t] * scale;
     c->known = n;
     return HS_OK;

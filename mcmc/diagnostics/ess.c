@@ -28,8 +28,8 @@ hs_series hs_series_of(const double *x, size_t chains, size_t draws)
 
 typedef struct {
     size_t chains, draws, half; /* of the series; draws of half a chain */
-    size_t size, kept;          /* draws in all, and without those in the middle of odd chains */
-    bool usable;                /* there are enough draws, and all are finite */
+    size_t size, kept; /* draws of all chains, and without the middle draws of odd chains */
+    bool usable;       /* there are enough draws, and all are finite */
     double mean;
     double *x, *value;      /* [chains][draws]: the series, and a function of it */
     double *split;          /* [2 chains][half] */
@@ -242,7 +242,7 @@ static double rhat_of_split(const workspace *w)
     return sqrt((between / within + (double)n - 1) / (double)n);
 }
 
-/* The larger of both, NaN if either is. */
+/* The larger of both; NaN if either is NaN. */
 static double larger(double a, double b)
 {
     return a >= b || isnan(a) ? a : b;
@@ -281,7 +281,7 @@ static hs_status summarise(workspace *w, hs_series_summary *s)
     hs_status status = HS_OK;
     for (int kind = 0; kind < HS_ESS_KINDS && status == HS_OK; kind++) {
         status = one_ess(w, (hs_ess_kind)kind, &s->ess[kind], &s->capped[kind]);
-        if (kind == HS_ESS_MEAN) /* split still holds what the ESS was taken of */
+        if (kind == HS_ESS_MEAN) /* split still holds the values of the ESS */
             s->rhat_split = rhat_of_split(w);
         if (kind == HS_ESS_BULK)
             s->rhat = rhat_of_split(w);
@@ -295,7 +295,7 @@ static hs_status summarise(workspace *w, hs_series_summary *s)
     scores_of_distances(w, hs__rank_median(w->x, w->middle, w->kept), 1);
     s->rhat = larger(s->rhat, rhat_of_split(w));
     s->mcse_mean = s->sd / sqrt(s->ess[HS_ESS_MEAN]);
-    /* (x - mean)^2 has the ESS that is called sd. */
+    /* The ESS of (x - mean)^2 is called sd. */
     s->mcse_sd = sqrt((fourth - second * second) / s->ess[HS_ESS_SD] / second / 4);
     return HS_OK;
 }

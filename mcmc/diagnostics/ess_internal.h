@@ -1,4 +1,4 @@
-/* What the parts of the diagnostics share. Arrays of chains are contiguous: x[chains][draws]. */
+/* Shared parts of the diagnostics. Arrays of chains are contiguous: x[chains][draws]. */
 #ifndef HASTINGS_MCMC_DIAGNOSTICS_ESS_INTERNAL_H
 #define HASTINGS_MCMC_DIAGNOSTICS_ESS_INTERNAL_H
 
@@ -40,16 +40,16 @@ hs_status hs__geyer_ess(autocovariance *c, double *r, const double *x, size_t ch
 void hs__rank_sort(const double *x, size_t n, size_t *order, uint64_t *key, uint64_t *key2,
                    size_t *order2);
 
-/* Given the order of x, that of |x - centre|. */
+/* The order of |x - centre|, from the order of x. */
 void hs__rank_fold(const double *x, const size_t *order, size_t n, double centre, size_t *folded);
 
 /* score[order[i]] = normal score of the average rank of value[order[i]]. */
 void hs__rank_scores(const double *value, const size_t *order, size_t n, double *score);
 
-/* Type 7, in the bits of ArviZ, save that between equal values it is that value. n > 0. */
+/* The quantile p, type 7, with the bits of ArviZ; between equal values it is that value. n > 0. */
 double hs__rank_quantile(const double *x, const size_t *order, size_t n, double p);
 
-/* The mean of the two values in the middle, or the value there. n > 0. */
+/* The median: the value in the middle, or the mean of the two there. n > 0. */
 double hs__rank_median(const double *x, const size_t *order, size_t n);
 
 /* Phi^-1(p), 0 < p < 1. */

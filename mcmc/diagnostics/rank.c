@@ -43,7 +43,7 @@ void hs__rank_sort(const double *x, size_t n, size_t *order, uint64_t *key, uint
         order = order2;
         key2 = swap_key;
         order2 = swap_order;
-    } /* an even number of digits: the result is where it was asked for */
+    } /* DIGITS is even: the result ends in the caller's array */
 }
 
 /* Both sides of the centre are in order already: they are merged from the centre outwards. */

@@ -1,7 +1,6 @@
-/* Hamiltonian Monte Carlo: leapfrog steps, recorded one after the other.
- *
- * With momentum p and flipped momentum at the end, the map is its own inverse and preserves volume, so
- * the acceptance ratio is that of a move whose densities are those of the momenta. */
+/* Hamiltonian Monte Carlo: leapfrog steps, recorded one after the other. With the momentum flipped
+ * at the end, the map is its own inverse and preserves volume. The densities of the move are
+ * therefore those of the first and the last momentum. */
 #include <hastings/mcmc/proposals/proposals.h>
 #include "../parts_internal.h"
 

@@ -27,7 +27,7 @@ typedef struct {
 typedef struct {
     hs_var mean; /* [components dim] */
     hs_var
-        spread; /* D L of all, [components dim][dim]; of a diagonal one the sds, [components dim] */
+        spread; /* D L of all components, [components dim][dim]; if diagonal the sds, [components dim] */
     hs_var whiten; /* L^-1 D^-1 in the same way */
     hs_var centre; /* whiten times mean, if full */
     hs_var volume; /* [components]: log of the normal density's divisor */
@@ -65,8 +65,8 @@ static hs_var all_of(const hs_param *parts, size_t n, hs_tape *tape)
     return hs_concat(part, n, 0);
 }
 
-/* Parameters are put together before anything is made of them: where they are few, each op costs the same for all
- * components as for one. */
+/* Joins the parameters of all components first: for few numbers, an op on all components costs no
+ * more than on one. */
 static stacked stack(const position_mixture *m, hs_tape *tape)
 {
     const size_t d = m->dim, n = m->components;
@@ -91,7 +91,7 @@ static stacked stack(const position_mixture *m, hs_tape *tape)
     return all;
 }
 
-/* What each component makes of the noise, [components dim]. */
+/* The draw of each component from the noise, [components dim]. */
 static hs_var draw_all(const position_mixture *m, const stacked *all, hs_var n)
 {
     if (m->full)
@@ -135,8 +135,8 @@ static hs_var number_at(hs_var x, size_t i)
     return hs_reshape(hs_slice(x, 0, i, i + 1), hs_scalar_shape());
 }
 
-/* All draws go through the densities and the network together, as rows of a matrix, unless what they make is long:
- * where it is short, a step takes hardly longer for several than for one. */
+/* All draws go through densities and network together, as rows of a matrix, unless the result is
+ * long: a short step takes hardly longer for several draws than for one. */
 static void position_moves(void *self, hs_var x, hs_var noise, hs_move *moves)
 {
     enum { FEW = 4096 };
@@ -161,7 +161,7 @@ static void position_moves(void *self, hs_var x, hs_var noise, hs_move *moves)
     }
 }
 
-/* The arrays that triangular factors are made with; false after failing the session. */
+/* Makes the constant arrays for triangular factors; false after failing the session. */
 static bool make_triangles(hs_session *s, position_mixture *m)
 {
     const hs_shape square = hs_dims(m->dim, m->dim);

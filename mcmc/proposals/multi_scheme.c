@@ -1,4 +1,4 @@
-/* The multi-scheme proposal (Eq. 4 of the paper), and the networks that make it start as a scheme. */
+/* The multi-scheme proposal (Eq. 4 of the paper), and first networks that compute a scheme. */
 #include <hastings/mcmc/proposals/proposals.h>
 #include "../parts_internal.h"
 
@@ -52,9 +52,9 @@ static hs_var log_density(void *self, hs_var y, hs_var x)
 
 /* ---- Where training begins ------------------------------------------------------------------ */
 
-/* Sets a relu network to x -> slope x + offset: its first hidden layer holds the positive and the
- * negative part of x, the others pass them on. All weights get noise, so that the rest of the network
- * can be trained away from zero. False without memory. */
+/* Sets a relu network to x -> slope x + offset: the first hidden layer holds the positive and the
+ * negative part of x, the others pass them on. All weights get noise, so that training can move the
+ * unused ones away from zero. False without memory. */
 static bool set_affine(const hs_mlp *net, size_t dim, size_t width, double slope,
                        const double *offset, double noise, uint64_t seed, uint32_t stream)
 {
@@ -95,7 +95,7 @@ static bool set_affine(const hs_mlp *net, size_t dim, size_t width, double slope
     return true;
 }
 
-/* slope[k] and offsets for mu_l, sigma_l, mu_d, sigma_d in the order of hs_multi_scheme(). */
+/* Sets all networks; slopes and offsets are in the order mu_l, sigma_l, mu_d, sigma_d. */
 static bool set_scheme(hs_session *s, const multi_scheme *m, const hs_multi_scheme_options *o,
                        size_t width)
 {
@@ -126,8 +126,7 @@ static bool set_scheme(hs_session *s, const multi_scheme *m, const hs_multi_sche
             mu_d[i] = tau * mean;
             log_d[i] += log(step);
             break;
-        case HS_AS_LATENT: /* x = mean + sd T(z): the flow's own space is that of (x - mean) / sd only
-                            * if mean is 0 and sd is 1; the latent walk then is MALA for N(0, 1) */
+        case HS_AS_LATENT: /* MALA for N(0, 1) in the flow's space, which is that of (x - mean) / sd only if mean is 0 and sd is 1 */
             slope[0] = 1 - tau;
             log_l[i] = log(step);
             log_d[i] = 0;
@@ -172,13 +171,13 @@ static bool check_options(hs_session *s, const hs_multi_scheme_options *o, size_
            hs__all_positive(s, "multi-scheme", "sd", o->sd, o->dim);
 }
 
-/* The flow with couplings between even and odd coordinates. With couplings between the first and the second
- * half, those of an augmented target would be its own coordinates and the auxiliary ones, and its own would be
- * mixed only by way of the others, which trains worse: docs/results.md, Heart. Permuted before and after, so that
- * couplings that do nothing are the identity. */
+/* The flow with couplings between even and odd coordinates. The halves of an augmented target are
+ * its own and its auxiliary coordinates: couplings between halves would mix its own only by way of
+ * the auxiliary ones, which trains worse (docs/results.md, Heart). A permutation before and its
+ * inverse behind keep idle couplings the identity. */
 static hs_flow *interleaved(hs_params *ps, hs_flow *nice, size_t dim)
 {
-    if (dim < 3) /* of two coordinates, these are the halves */
+    if (dim < 3) /* even and odd are the halves */
         return nice;
     size_t *order = hs_alloc_zero(2 * dim, sizeof *order);
     if (!order) {

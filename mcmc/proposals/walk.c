@@ -18,7 +18,7 @@ hs_params *hs_session_params(hs_session *s, uint64_t replica)
 {
     if (hs_session_status(s))
         return NULL;
-    /* Seeds of replicas must not meet those of neighbouring sessions. */
+    /* Seeds of replicas must differ from the seeds of neighbouring sessions. */
     const uint64_t seed = hs_session_seed(s) + replica * 0x9e3779b97f4a7c15u;
     hs_params *ps = hs_params_new(hs_session_dtype(s), seed);
     if (!ps)
@@ -110,7 +110,7 @@ static hs_var mala_log_density(void *self, hs_var y, hs_var x)
     return hs_sub(hs_log_normal(hs_mul(hs_sub(y, mean), hs_recip(sd))), log_volume(sd, w->dim, at));
 }
 
-/* Checks and keeps what both have in common; NULL after failing the session. */
+/* Checks and keeps the common options; NULL after failing the session. */
 static walk *walk_new(hs_session *s, const hs_walk_options *o, size_t dim, double step,
                       const char *name, hs_params **ps)
 {

@@ -15,7 +15,7 @@ bool hs__cholesky_factor(double *a, size_t n)
             if (j < i) {
                 row[j] = rest / other[j];
             } else {
-                /* What rounding leaves of a singular matrix is as small as this. */
+                /* The pivot of a singular matrix is as small as this after rounding. */
                 const double least = 4 * (double)n * 2.220446049250313e-16 * row[i];
                 if (!(rest > least && isfinite(rest)))
                     return false;

@@ -29,7 +29,7 @@ static hs_var log_density(void *self, hs_var x)
     return hs_logsumexp(hs_add(squares, hs__target_array_at(&m->constants, x.tape, at)), 0);
 }
 
-/* Which component is a vector of zeros and a one; matrix products pick rows of the tables. */
+/* A vector of zeros and a one chooses a component; matrix products pick rows of the tables. */
 static hs_var draw(void *self, hs_tape *tape, hs_extent extent, uint32_t stream)
 {
     const mixture *m = self;

@@ -127,7 +127,7 @@ static bool factor_damped(newton *n)
     return false;
 }
 
-/* To the maximum, by damped steps; true if it was found. */
+/* Climbs to the maximum by damped steps; *found tells whether it was reached. */
 static hs_status ascend(newton *n, bool *found)
 {
     const size_t d = n->dim;
@@ -139,7 +139,7 @@ static hs_status ascend(newton *n, bool *found)
         if (status || !factor_damped(n))
             break;
         hs__cholesky_solve(n->factor, d, n->gradient, n->step);
-        double gain = 0; /* twice what a quadratic would gain */
+        double gain = 0; /* twice the gain of a quadratic */
         for (size_t i = 0; i < d; i++)
             gain += n->gradient[i] * n->step[i];
         double length = 1;
@@ -154,7 +154,7 @@ static hs_status ascend(newton *n, bool *found)
             break;
         memcpy(n->x, n->next, d * sizeof *n->x);
         value = next;
-        /* The step just made has squared what is left. */
+        /* The last step has squared the remaining error. */
         if (gain < 1e-12) {
             *found = true;
             break;

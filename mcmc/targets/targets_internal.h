@@ -1,4 +1,4 @@
-/* What the targets of this folder share: constant arrays, checks of input, and Cholesky factors. */
+/* Shared parts of the targets: constant arrays, checks of input, and Cholesky factors. */
 #ifndef HASTINGS_MCMC_TARGETS_TARGETS_INTERNAL_H
 #define HASTINGS_MCMC_TARGETS_TARGETS_INTERNAL_H
 
@@ -18,9 +18,9 @@ typedef struct {
     const void *f32; /* NULL unless the session's numbers are of 32 bits */
 } target_array;
 
-/* Memory of the session for an array of doubles, zero, to be filled in; NULL, and the session
- * fails, if there is none. hs__target_array_finish() follows, and is false if it fails. Tapes keep
- * the address of *array, which must not move afterwards. */
+/* Zeroed doubles of the session for the caller to fill in; without memory NULL, and the session
+ * fails. Then call hs__target_array_finish(), which is false after a failure. Tapes keep the
+ * address of *array, which must not move afterwards. */
 double *hs__target_array_new(hs_session *s, target_array *array, const char *name, hs_shape shape);
 bool hs__target_array_finish(hs_session *s, target_array *array);
 
