@@ -51,9 +51,8 @@ HS_API hs_var hs_transition_jump_at(const hs_transition *t, const char *at);
 /** Objective of a training, passed by value. Training minimises the mean of `loss` over the batch
  *  and, by weight, over the ways of moving. objectives/objectives.h makes the known ones. */
 typedef struct hs_objective {
-    const char *name; /**< name in reports */
-    /** Records the loss of one transition. */
-    hs_var (*loss)(const hs_transition *t, const struct hs_objective *o);
+    const char *name;                                                     /**< name in reports */
+    hs_var (*loss)(const hs_transition *t, const struct hs_objective *o); /**< records the loss */
     double number[4]; /**< coefficients of `loss`, with a meaning of its choice */
 
     /** Next value of the adapted number, computed after each step from its value and the mean
