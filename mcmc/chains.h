@@ -1,4 +1,4 @@
-/** @file
+/**
  * Chains: the draws of several chains, in memory, in a .npy file, or streamed to one.
  *
  *     hs_chains *c;
@@ -44,19 +44,17 @@
 
 /** Draws of several chains. Every array but x may be NULL. */
 typedef struct {
-    size_t chains;           /**< number of chains */
-    size_t draws;            /**< draws of each chain */
-    size_t dim;              /**< number of coordinates */
-    double *x;               /**< [chains][draws][dim]: state after each transition */
-    double *log_pi;          /**< [chains][draws]: log density of that state */
-    double *alpha;           /**< [chains][draws]: acceptance probability of the transition */
-    double *jump;            /**< [chains][draws]: alpha |y - x|^2 of the transition, over the
+    size_t chains, draws, dim; /**< number of chains, of draws in each, of coordinates */
+    double *x;                 /**< [chains][draws][dim]: state after each transition */
+    double *log_pi;            /**< [chains][draws]: log density of that state */
+    double *alpha;             /**< [chains][draws]: acceptance probability of the transition */
+    double *jump;              /**< [chains][draws]: alpha |y - x|^2 of the transition, over the
                                     original coordinates */
-    unsigned char *accepted; /**< [chains][draws]: 1 if the transition took the proposal */
-    uint64_t proposals;      /**< proposals made in all chains; 0: chains * draws */
-    uint64_t gradients;      /**< evaluations of the score; 0: none, or not counted */
-    uint64_t nonfinite;      /**< proposals rejected for a log density that is not finite */
-    double seconds;          /**< duration of the drawing; 0: not measured */
+    unsigned char *accepted;   /**< [chains][draws]: 1 if the transition took the proposal */
+    uint64_t proposals;        /**< proposals made in all chains; 0: chains * draws */
+    uint64_t gradients;        /**< evaluations of the score; 0: none, or not counted */
+    uint64_t nonfinite;        /**< proposals rejected for a log density that is not finite */
+    double seconds;            /**< duration of the drawing; 0: not measured */
 } hs_chains;
 
 /** Optional arrays of hs_chains, for hs_chains_new(). */

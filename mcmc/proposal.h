@@ -1,4 +1,4 @@
-/** @file
+/**
  * Proposals: suggestions for the next point of a chain.
  *
  * In its simplest form a proposal is two functions, written on the tape for one chain. `draw` makes
@@ -6,11 +6,11 @@
  * library's own proposals are in proposals/proposals.h.
  *
  *     // y = x + s(x) n: a random walk whose scale is a network of x
- *     static hs_var scale(void *net, hs_var x) { return hs_exp(hs_mlp_apply(net, x)); }
- *     static hs_var draw(void *net, hs_var x, hs_var n) { return hs_add(x, hs_mul(scale(net,x), n)); }
- *     static hs_var log_density(void *net, hs_var y, hs_var x)
+ *     static hs_var scale(void *m, hs_var x) { return hs_exp(hs_mlp_apply(m, x)); }
+ *     static hs_var draw(void *m, hs_var x, hs_var n) { return hs_add(x, hs_mul(scale(m, x), n)); }
+ *     static hs_var log_density(void *m, hs_var y, hs_var x)
  *     {
- *         hs_var s = scale(net, x), z = hs_div(hs_sub(y, x), s);
+ *         hs_var s = scale(m, x), z = hs_div(hs_sub(y, x), s);
  *         return hs_sub(hs_log_normal(z), hs_sum_last(hs_log(s)));
  *     }
  *     ...
@@ -67,8 +67,8 @@ typedef struct {
     void (*moves)(void *self, hs_var x, hs_var n, hs_move *moves);
 } hs_proposal_spec;
 
-/** Limits of proposals. */
-enum { HS_MAX_WAYS = 64 /**< most ways of moving */ };
+/** Most ways of moving of a proposal. */
+enum { HS_MAX_WAYS = 64 };
 
 /** Makes a proposal of copies of its parts. If one is missing or wrong, the result is NULL and the
  *  session fails. */
@@ -85,15 +85,14 @@ HS_API hs_session *hs_proposal_session(const hs_proposal *p); /**< session of th
 /** Records all ways of moving from x with noise n; `moves` has room for hs_proposal_ways(). */
 HS_API void hs_proposal_moves_at(const hs_proposal *p, hs_var x, hs_var n, hs_move *moves,
                                  const char *at);
-#define hs_proposal_moves(...) hs_proposal_moves_at(__VA_ARGS__, HS_HERE) /**< at HS_HERE */
+#define hs_proposal_moves(...) hs_proposal_moves_at(__VA_ARGS__, HS_HERE)
 
 /** Records log g(y | x); the tape fails if the proposal has only `moves`. */
 HS_API hs_var hs_proposal_log_density_at(const hs_proposal *p, hs_var y, hs_var x, const char *at);
-/** hs_proposal_log_density_at() at HS_HERE. */
 #define hs_proposal_log_density(...) hs_proposal_log_density_at(__VA_ARGS__, HS_HERE)
 
 /** Records the log density of a standard normal vector z [n]: -(|z|^2 + n log 2 pi) / 2. */
 HS_API hs_var hs_log_normal_at(hs_var z, const char *at);
-#define hs_log_normal(...) hs_log_normal_at(__VA_ARGS__, HS_HERE) /**< at HS_HERE */
+#define hs_log_normal(...) hs_log_normal_at(__VA_ARGS__, HS_HERE)
 
 #endif

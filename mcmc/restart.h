@@ -1,4 +1,4 @@
-/** @file
+/**
  * Restarts: train from several initialisations and keep the best proposal.
  *
  *     static hs_proposal *make(hs_session *s, uint64_t replica, void *context)
@@ -20,8 +20,8 @@
 
 #include <hastings/mcmc/train.h>
 
-/** Limits of restarts. */
-enum { HS_MOST_RESTARTS = 64 /**< most tries */ };
+/** Most tries of hs_train_restarts(). */
+enum { HS_MOST_RESTARTS = 64 };
 
 /** Makes the proposal of one try; each `replica` (0, 1, 2 ...) must give other initial numbers. */
 typedef hs_proposal *(*hs_proposal_maker)(hs_session *s, uint64_t replica, void *context);

@@ -1,4 +1,4 @@
-/** @file
+/**
  * Sampling: Metropolis-Hastings chains of any proposal, all moved at once.
  *
  *     hs_chains *c = hs_sample(s, target, proposal, &(hs_sample_options){ .draws = 5000 });

@@ -1,4 +1,4 @@
-/** @file
+/**
  * Session: the owner of targets, proposals and chains, with their seed, number type and threads.
  *
  *     hs_session *s = hs_session_new(&(hs_session_options){ .seed = 1 });

@@ -1,4 +1,4 @@
-/** @file
+/**
  * Targets: the distributions to sample.
  *
  * A target is one function, its log density, written on the tape for one chain. Score, Hessian
@@ -48,8 +48,8 @@ typedef struct {
     size_t auxiliary;
 } hs_target_spec;
 
-/** Streams of random numbers. */
-enum { HS_DRAW_STREAMS = 8 /**< streams of a target's own draws; auxiliary ones use the next */ };
+/** Number of streams for a target's own draws; auxiliary coordinates use the next stream. */
+enum { HS_DRAW_STREAMS = 8 };
 
 /** Makes a target of copies of its parts. If one is missing or wrong, the result is NULL and the
  *  session fails. */
@@ -65,13 +65,13 @@ HS_API hs_session *hs_target_session(const hs_target *t); /**< session of the ta
 HS_API hs_var hs_target_log_density_at(const hs_target *t, hs_var x, const char *at);
 /** Records the score at x: the gradient of the log density. */
 HS_API hs_var hs_target_score_at(const hs_target *t, hs_var x, const char *at);
-#define hs_target_log_density(...) hs_target_log_density_at(__VA_ARGS__, HS_HERE) /**< at HS_HERE */
-#define hs_target_score(...)       hs_target_score_at(__VA_ARGS__, HS_HERE)       /**< at HS_HERE */
+#define hs_target_log_density(...) hs_target_log_density_at(__VA_ARGS__, HS_HERE)
+#define hs_target_score(...)       hs_target_score_at(__VA_ARGS__, HS_HERE)
 
 /** Records an exact draw; the tape fails if the target has none. */
 HS_API hs_var hs_target_draw_at(const hs_target *t, hs_tape *tape, hs_extent extent,
                                 uint32_t stream, const char *at);
-#define hs_target_draw(...) hs_target_draw_at(__VA_ARGS__, HS_HERE) /**< at HS_HERE */
+#define hs_target_draw(...) hs_target_draw_at(__VA_ARGS__, HS_HERE)
 
 /* ---- Targets made from others --------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/** @file
+/**
  * Transitions: the values that proposals and objectives share.
  *
  * An objective maps a transition to the loss of one sample. A new objective needs no change of any
@@ -21,13 +21,11 @@
 
 /** One transition of one chain. All values but x and y are scalars. */
 typedef struct {
-    hs_var x;            /**< start point [dim] */
-    hs_var y;            /**< proposed point [dim] */
-    hs_var log_pi_x;     /**< log density of the target at x */
-    hs_var log_pi_y;     /**< log density of the target at y */
-    hs_var log_g_fwd;    /**< log g(y | x) */
-    hs_var log_g_rev;    /**< log g(x | y) */
-    hs_var log_ratio;    /**< log_pi_y + log_g_rev - log_pi_x - log_g_fwd */
+    hs_var x, y;               /**< start point and proposed point [dim] */
+    hs_var log_pi_x, log_pi_y; /**< log densities of the target there */
+    hs_var log_g_fwd;          /**< log g(y | x) */
+    hs_var log_g_rev;          /**< log g(x | y) */
+    hs_var log_ratio;          /**< log_pi_y + log_g_rev - log_pi_x - log_g_fwd */
     hs_var log_alpha;    /**< min(0, log_ratio): log acceptance probability. Its gradient is 0 where
                               it is 0 */
     hs_var weight;       /**< probability of this way of moving; 1 if it is the only one */
@@ -40,11 +38,11 @@ typedef struct {
  *  for hs_proposal_ways(). */
 HS_API void hs_transitions_at(const hs_target *target, const hs_proposal *proposal, hs_var x,
                               hs_var n, hs_transition *t, const char *at);
-#define hs_transitions(...) hs_transitions_at(__VA_ARGS__, HS_HERE) /**< at HS_HERE */
+#define hs_transitions(...) hs_transitions_at(__VA_ARGS__, HS_HERE)
 
 /** Records the squared jump |y - x|^2 over the original coordinates. */
 HS_API hs_var hs_transition_jump_at(const hs_transition *t, const char *at);
-#define hs_transition_jump(...) hs_transition_jump_at(__VA_ARGS__, HS_HERE) /**< at HS_HERE */
+#define hs_transition_jump(...) hs_transition_jump_at(__VA_ARGS__, HS_HERE)
 
 /* ---- Objectives ----------------------------------------------------------------------------- */
 

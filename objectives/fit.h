@@ -1,4 +1,4 @@
-/** @file
+/**
  * Fits of an objective's coefficients to reference problems (reference.h), such that the
  * objective's optimum has the acceptance that theory calls optimal.
  *

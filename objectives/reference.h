@@ -1,4 +1,4 @@
-/** @file
+/**
  * Reference problems: a target with exact draws and a proposal with one number, its step. The
  * optimum of an objective on them is known up to a Monte-Carlo error, which is known too.
  *
@@ -70,20 +70,15 @@ typedef struct {
     double tolerance; /**< tolerance of the logarithm of the step; 0: 1e-6 */
 } hs_reference_options;
 
-/** Figures of a problem at one step. */
+/** Figures of a problem at one step. Each _error is a standard error. */
 typedef struct {
-    double step;             /**< the step */
-    double loss;             /**< mean loss */
-    double loss_error;       /**< standard error of loss, as all _error below */
-    double slope;            /**< d loss / d log step */
-    double slope_error;      /**< of slope */
-    double acceptance;       /**< mean alpha */
-    double acceptance_error; /**< of acceptance */
-    double msjd;             /**< mean of alpha |y - x|^2 */
-    double msjd_error;       /**< of msjd */
-    double log_alpha;        /**< mean log alpha */
-    double log_alpha_error;  /**< of log_alpha */
-    double curvature;        /**< d slope / d log step; hs_reference_evaluate(): 0 */
+    double step;                         /**< the step */
+    double loss, loss_error;             /**< mean loss */
+    double slope, slope_error;           /**< d loss / d log step */
+    double acceptance, acceptance_error; /**< mean alpha */
+    double msjd, msjd_error;             /**< mean of alpha |y - x|^2 */
+    double log_alpha, log_alpha_error;   /**< mean log alpha */
+    double curvature;                    /**< d slope / d log step; hs_reference_evaluate(): 0 */
     double acceptance_slope; /**< d acceptance / d log step; hs_reference_evaluate(): 0 */
     int runs;                /**< passes over all rows */
 } hs_optimum;

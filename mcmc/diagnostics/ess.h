@@ -1,4 +1,4 @@
-/** @file
+/**
  * Effective sample size, R-hat and Monte-Carlo errors of one quantity drawn by several chains.
  *
  *     double draws[4][1000];                                   // 4 chains
@@ -39,11 +39,9 @@
 
 /** One quantity: draw n of chain m is x[m * chain_stride + n * draw_stride]. */
 typedef struct {
-    const double *x;     /**< numbers, not owned */
-    size_t chains;       /**< number of chains */
-    size_t draws;        /**< draws of each chain */
-    size_t chain_stride; /**< distance from one chain to the next */
-    size_t draw_stride;  /**< distance from one draw to the next */
+    const double *x;                  /**< numbers, not owned */
+    size_t chains, draws;             /**< number of chains, and of draws in each */
+    size_t chain_stride, draw_stride; /**< distances between chains, and between draws */
 } hs_series;
 
 /** Series of a plain array x[chains][draws]. */
@@ -62,7 +60,7 @@ HS_API hs_series hs_series_of(const double *x, size_t chains, size_t draws);
 
 /** Kinds of ESS: the rows of HS_ESS_LIST. */
 typedef enum {
-#define HS_ESS_ENUM(kind, name, text) kind, /**< one kind */
+#define HS_ESS_ENUM(kind, name, text) kind,
     HS_ESS_LIST(HS_ESS_ENUM)
 #undef HS_ESS_ENUM
         HS_ESS_KINDS /**< number of kinds */
@@ -73,8 +71,7 @@ HS_API const char *hs_ess_name(hs_ess_kind kind);
 
 /** All figures of one series. */
 typedef struct {
-    double mean;               /**< mean of all draws */
-    double sd;                 /**< standard deviation of all draws, divided by S - 1 */
+    double mean, sd; /**< mean and standard deviation of all draws; sd is divided by S - 1 */
     double ess[HS_ESS_KINDS];  /**< ESS of each kind */
     bool capped[HS_ESS_KINDS]; /**< true where the ESS is at its cap */
     double rhat_split;         /**< sqrt((B/W + N-1)/N) of split x */

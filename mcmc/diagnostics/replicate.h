@@ -1,4 +1,4 @@
-/** @file
+/**
  * Replications: the same experiment with other random numbers, and the mean of its figures.
  *
  *     static bool experiment(uint64_t replica, double *figure, void *context)
@@ -34,8 +34,8 @@ typedef struct {
     size_t count; /**< number of replicas that gave the figure */
 } hs_figure;
 
-/** Limits of replications. */
-enum { HS_MOST_FIGURES = 32 /**< most figures of a replica */ };
+/** Most figures of a replica. */
+enum { HS_MOST_FIGURES = 32 };
 
 /** Runs replica 0, 1, 2 ... and stores its figures, of which a NaN is left out. False stops: this
  *  replica does not count, and none follow. */

@@ -1,4 +1,4 @@
-/** @file
+/**
  * The library's own proposals: random walk, MALA, HMC, networks and mixtures.
  *
  *     hs_proposal *walk = hs_random_walk(s, &(hs_walk_options){ .dim = 100 });
@@ -68,16 +68,13 @@ typedef enum {
 typedef struct {
     size_t dim;       /**< number of coordinates */
     size_t couplings; /**< couplings of the NICE flow, between even and odd coordinates; 0: none */
-    size_t coupling_width;    /**< width of the couplings' networks; 0: width */
-    size_t coupling_depth;    /**< depth of the couplings' networks; 0: depth */
-    size_t width;             /**< width of the four networks; 0: 16 */
-    size_t depth;             /**< depth of the four networks; 0: 4 */
-    hs_activation activation; /**< activation of all networks */
-    hs_init init;             /**< initialiser of all networks */
-    hs_scheme start;          /**< first scheme; all but HS_AS_NETWORKS need relu, width >= 2 dim */
-    const double *mean;       /**< [dim]: mean of the target, for `start`; NULL: 0 */
-    const double *sd;         /**< [dim]: sd of the target, for `start`; NULL: 1 */
-    double step;              /**< step of `start` relative to sd; 0: 2.38 / sqrt(dim) */
+    size_t coupling_width, coupling_depth; /**< of the couplings' networks; 0: width and depth */
+    size_t width, depth;                   /**< of the four networks; 0: 16 and 4 */
+    hs_activation activation;              /**< activation of all networks */
+    hs_init init;                          /**< initialiser of all networks */
+    hs_scheme start;         /**< first scheme; all but HS_AS_NETWORKS need relu, width >= 2 dim */
+    const double *mean, *sd; /**< [dim]: moments of the target, for `start`; NULL: 0 and 1 */
+    double step;             /**< step of `start` relative to sd; 0: 2.38 / sqrt(dim) */
     double noise;     /**< sd of the noise on the weights of `start`, times the square root of
                                    their number of inputs; 0: 0.01, negative: none */
     uint64_t replica; /**< another replica draws other networks */
@@ -91,8 +88,7 @@ HS_API hs_proposal *hs_multi_scheme(hs_session *s, const hs_multi_scheme_options
 typedef struct {
     size_t dim;               /**< number of coordinates */
     size_t components;        /**< number of Gaussians, at most HS_MAX_WAYS; 0: 4 */
-    size_t width;             /**< width of the network of weights; 0: 16 */
-    size_t depth;             /**< depth of the network of weights; 0: 4 */
+    size_t width, depth;      /**< of the network of weights; 0: 16 and 4 */
     hs_activation activation; /**< activation of the network */
     const double *means;      /**< [components][dim]: first means; NULL: standard normal draws */
     double sd;                /**< first sd of the components; 0: 1 */

@@ -1,4 +1,4 @@
-/** @file
+/**
  * The library's own targets: standard distributions, the test problems of the field, and Bayesian
  * logistic regression.
  *
