@@ -351,8 +351,8 @@ bool stepper_open(stepper *s, const bench_case *c, const char *objective, hs_dty
     if (!hs__batch_open(&s->batch, s->problem.session, s->problem.target, s->problem.proposal,
                         &s->options, true, false))
         return complain(&s->problem, "no plan");
-    s->adam = hs_adam_new(hs_proposal_params(s->problem.proposal),
-                          &(hs_adam_options){ .schedule = { .rate = 3e-4 }, .threads = threads });
+    s->adam = hs_optimizer_new(hs_proposal_params(s->problem.proposal),
+                               &(hs_optimizer_options){ "adam", .rate = 3e-4, .threads = threads });
     return s->adam != NULL;
 }
 

@@ -18,8 +18,8 @@ int main(void)
     hs_plan *plan;
     hs_status status = hs_params_plan(&plan, loss, params, NULL, 0,
                                       &(hs_plan_options){ .starts = 256 });
-    hs_optimizer *adam = hs_adam_new(params, &(hs_adam_options){
-        .schedule = { HS_COSINE, .rate = 1e-2, .steps = 1000 } });
+    hs_optimizer *adam = hs_optimizer_new(params, &(hs_optimizer_options){
+        "adam", .rate = 1e-2, .schedule = { HS_COSINE, .steps = 1000 } });
     for (uint64_t step = 0; !status && step <= 1000; step++) {
         status = hs_plan_run(plan, &(hs_run){ .seed = 1, .step = step });
         if (!status && step % 200 == 0)

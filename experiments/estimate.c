@@ -57,7 +57,7 @@ static double try_training(const job *j)
                                       .starts = j->set.starts,
                                       .proposals = j->set.proposals,
                                       .steps = j->set.steps,
-                                      .schedule = { .rate = 1e-12 },
+                                      .optimizer = { j->set.optimizer.name, .rate = 1e-12 },
                                       .points = origin,
                                       .n_points = origin ? 2 : 0,
                                       .report_every = 1,

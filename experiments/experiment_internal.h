@@ -5,13 +5,15 @@
 #include <jansson.h>
 
 #include <hastings/experiments/run.h>
+#include <hastings/nn/optimizer.h>
 
 enum { MOST_REPLICATIONS = 1000 };
 
 typedef struct {
     size_t steps, starts, proposals, restarts, chains, draws, evaluations, replications, workers;
     size_t reference_proposals, reference_chains, reference_warmup;
-    double rate, reference_acceptance;
+    double rate, reference_acceptance; /* a rate of 0 is the optimiser's */
+    hs_optimizer_options optimizer;
     bool online, float32;
     uint64_t seed;
 } settings;

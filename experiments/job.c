@@ -254,12 +254,9 @@ static void evaluate_loss(work *w, const hs_proposal *p)
 
 static void record_step(work *w, const hs_proposal *p)
 {
-    hs_param step;
-    double value;
-    if (app_job_single_step(p, &step)) {
-        hs_param_get(step, &value);
-        app_put_number(json_object_get(w->record, "figures"), "step", value);
-    }
+    double step;
+    if (app_job_get_step(p, &step))
+        app_put_number(json_object_get(w->record, "figures"), "step", step);
 }
 
 static void keep_proposal(work *w, const hs_proposal *p)

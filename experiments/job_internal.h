@@ -55,8 +55,8 @@ hs_proposal *app_job_solve_step(work *w, double acceptance);
 hs_proposal *app_job_best_step(work *w);
 void app_job_fit(work *w);
 
-/* The proposal's parameter "step", if it is one number. */
-bool app_job_single_step(const hs_proposal *p, hs_param *step);
+/* The proposal's step size, if it has one that is one number. */
+bool app_job_get_step(const hs_proposal *p, double *step);
 
 /* Means over proposals from independent start points. */
 bool app_job_evaluate(work *w, const hs_proposal *p, const hs_objective *o, size_t proposals,

@@ -90,6 +90,8 @@ hs_proposal *app_job_train(work *w)
     }
     if (!app_job_path(w, checkpoint, "work", ".training"))
         return NULL;
+    hs_optimizer_options optimizer = o->optimizer;
+    optimizer.rate = o->rate > 0 ? o->rate : optimizer.rate;
     hs_restarts r;
     hs_proposal *best =
         hs_train_restarts(w->session, w->target, make_proposal, w, o->restarts,
@@ -97,7 +99,7 @@ hs_proposal *app_job_train(work *w)
                                                .starts = o->starts,
                                                .proposals = o->proposals,
                                                .steps = o->steps,
-                                               .schedule = { .rate = o->rate },
+                                               .optimizer = optimizer,
                                                .seed = j->seed,
                                                .points = j->reference ? w->points.x : NULL,
                                                .n_points = j->reference ? w->points.n : 0,
@@ -138,28 +140,39 @@ hs_proposal *app_job_tune_hmc(work *w)
     return hs_session_status(w->session) ? NULL : hmc;
 }
 
-bool app_job_single_step(const hs_proposal *p, hs_param *step)
+bool app_job_get_step(const hs_proposal *p, double *step)
 {
-    hs_params *ps = hs_proposal_params(p);
-    *step = ps ? hs_params_find(ps, "step") : (hs_param){ .index = -1 };
-    const hs_shape shape = hs_param_shape(*step);
-    return step->index >= 0 && hs_shape_count(&shape) == 1;
+    bool is_log;
+    const hs_param parameter = hs_proposal_step(p, &is_log);
+    const hs_shape shape = hs_param_shape(parameter);
+    if (parameter.index < 0 || hs_shape_count(&shape) != 1)
+        return false;
+    hs_param_get(parameter, step);
+    *step = is_log ? exp(*step) : *step;
+    return true;
+}
+
+static void set_log_step(const hs_proposal *p, double log_step)
+{
+    bool is_log;
+    const hs_param parameter = hs_proposal_step(p, &is_log);
+    hs_param_set(parameter, &(double){ is_log ? log_step : exp(log_step) });
 }
 
 /* A step, and what it leads to, always with the same draws. */
 static bool try_step(work *w, hs_proposal *p, double log_step, hs_evaluation *e)
 {
     const hs_objective msjd = hs_msjd();
-    hs_param step;
+    double step;
     const hs_progress now = { .what = "solve", .loss = (double)NAN, .alpha = (double)NAN };
-    if (!app_job_single_step(p, &step)) {
+    if (!app_job_get_step(p, &step)) {
         hs_session_fail(w->session, HS_EINVAL, "proposal \"%s\" has no single step to solve for",
                         w->job->proposal);
         return false;
     }
     if (!app_job_on_progress(&now, w))
         return false;
-    hs_param_set(step, &(double){ exp(log_step) });
+    set_log_step(p, log_step);
     return app_job_evaluate(w, p, &msjd, w->job->set.evaluations ? w->job->set.evaluations : 25000,
                             w->job->seed + 600, e);
 }
@@ -171,11 +184,9 @@ static bool start_step(work *w, hs_proposal **p, double *log_step)
         hs_session_fail(w->session, HS_EINVAL, "there is no proposal whose step could be found");
         return false;
     }
-    hs_param step;
-    double value = 1;
-    if (app_job_single_step(*p, &step))
-        hs_param_get(step, &value);
-    *log_step = log(value);
+    double step = 1;
+    (void)app_job_get_step(*p, &step);
+    *log_step = log(step);
     return true;
 }
 

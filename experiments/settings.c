@@ -58,7 +58,8 @@ static const struct {
 };
 enum { COUNTS = sizeof counts / sizeof *counts };
 
-static const char *const others[] = { "rate", "reference_acceptance", "online", "precision", "seed",
+static const char *const others[] = { "rate",   "optimizer", "reference_acceptance",
+                                      "online", "precision", "seed",
                                       NULL };
 
 static const char *setting_name(size_t i, void *unused)
@@ -97,6 +98,11 @@ static bool read_other(const char *name, const json_t *value, settings *s, const
         s->rate = number;
         return (number > 0 && isfinite(number)) || refuse(m, where, name, "a positive number");
     }
+    if (!strcmp(name, "optimizer")) {
+        hs_message why = { "it must be text: \"adam,beta1=0.8\"" };
+        return (text && !hs_optimizer_parse(text, &s->optimizer, &why)) ||
+               (hs_message_fail(m, HS_EINVAL, "%s: optimizer: %.400s", where, why.text), false);
+    }
     if (!strcmp(name, "reference_acceptance")) {
         s->reference_acceptance = number;
         return (number > 0 && number < 1) || refuse(m, where, name, "between 0 and 1");
@@ -123,7 +129,7 @@ static bool read_other(const char *name, const json_t *value, settings *s, const
 
 bool app_settings_read(const json_t *json, settings *s, const char *where, hs_message *m)
 {
-    *s = (settings){ .rate = 3e-4, .reference_acceptance = 0.65, .float32 = true, .seed = 1 };
+    *s = (settings){ .reference_acceptance = 0.65, .float32 = true, .seed = 1 };
     for (size_t i = 0; i < COUNTS; i++)
         memcpy((char *)s + counts[i].at, &counts[i].standard, sizeof(size_t));
     for (void *at = json_object_iter((json_t *)(uintptr_t)json); at;

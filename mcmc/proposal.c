@@ -72,6 +72,18 @@ hs_session *hs_proposal_session(const hs_proposal *p)
     return p ? p->session : NULL;
 }
 
+hs_param hs_proposal_step(const hs_proposal *p, bool *is_log)
+{
+    if (is_log)
+        *is_log = p && p->spec.log_step;
+    return p && p->spec.step.store ? p->spec.step : (hs_param){ NULL, -1 };
+}
+
+hs_param hs_proposal_scale(const hs_proposal *p)
+{
+    return p && p->spec.scale.store ? p->spec.scale : (hs_param){ NULL, -1 };
+}
+
 /* True if v is a vector of `length`; otherwise its tape fails. */
 static bool is_vector(hs_var v, size_t length, const char *proposal, const char *what,
                       const char *at)

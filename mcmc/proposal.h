@@ -46,8 +46,13 @@ typedef struct {
     void *self;                  /**< first argument of the functions below; may be NULL */
     void (*release)(void *self); /**< frees self with the session; NULL: nothing to free */
     hs_params *params;           /**< parameters that training changes; NULL: none */
-    size_t normals;              /**< length of the noise n; 0: dim */
-    size_t gradients;            /**< scores of the target that one proposal costs, for reports */
+    hs_param step;    /**< parameter that is the step size: one number, or one for each coordinate;
+                         zeroed: none. Tuning and searches set it */
+    bool log_step;    /**< `step` is the logarithm of the step size */
+    hs_param scale;   /**< parameter that holds the target's standard deviations, which tuning sets;
+                         zeroed: none */
+    size_t normals;   /**< length of the noise n; 0: dim */
+    size_t gradients; /**< scores of the target that one proposal costs, for reports */
 
     /* Both are required, unless `moves` is given. */
     hs_var (*draw)(void *self, hs_var x, hs_var n);        /**< y from x and noise n */
@@ -81,6 +86,13 @@ HS_API size_t hs_proposal_ways(const hs_proposal *p);         /**< number of way
 HS_API size_t hs_proposal_gradients(const hs_proposal *p);    /**< scores that one proposal costs */
 HS_API hs_params *hs_proposal_params(const hs_proposal *p);   /**< trained parameters, or NULL */
 HS_API hs_session *hs_proposal_session(const hs_proposal *p); /**< session of the proposal */
+
+/** The parameter that is the step size, and in *is_log (unless that is NULL) whether it is the
+ *  logarithm of it; index -1 if the proposal has none. */
+HS_API hs_param hs_proposal_step(const hs_proposal *p, bool *is_log);
+
+/** The parameter that holds the target's standard deviations; index -1 if the proposal has none. */
+HS_API hs_param hs_proposal_scale(const hs_proposal *p);
 
 /** Records all ways of moving from x with noise n; `moves` has room for hs_proposal_ways(). */
 HS_API void hs_proposal_moves_at(const hs_proposal *p, hs_var x, hs_var n, hs_move *moves,

@@ -63,8 +63,14 @@ static bool check_options(hs_session *s, const hs_target *target, const hs_propo
     full->seed = o->seed ? o->seed : hs_session_seed(s);
     full->checkpoint_every = o->checkpoint_every ? o->checkpoint_every : 1000;
     full->report_every = o->report_every ? o->report_every : (full->steps + 99) / 100;
-    if (o->schedule.rate == 0)
-        full->schedule.rate = 3e-4;
+    hs_optimizer_options *by = &full->optimizer;
+    by->name = by->name ? by->name : "adam";
+    for (size_t i = 0; by->rate == 0 && hs_optimizer_list(i); i++)
+        if (!strcmp(by->name, hs_optimizer_list(i)->name))
+            by->rate = strcmp(by->name, "adam") != 0 ? hs_optimizer_list(i)->rate : 3e-4;
+    if (by->schedule.kind != HS_CONSTANT && by->schedule.steps == 0)
+        by->schedule.steps = full->steps;
+    by->threads = by->threads ? by->threads : hs_session_threads(s);
     if (!target || !proposal)
         hs_session_fail(s, HS_EINVAL, "training needs a target and a proposal");
     else if (!o->objective.loss)
@@ -188,11 +194,10 @@ typedef struct {
 /* A new optimiser; false after failing the session. */
 static bool renew_optimizer(trainer *t)
 {
-    const hs_adam_options adam = { .schedule = t->options.schedule,
-                                   .clip_norm = t->options.clip_norm,
-                                   .threads = hs_session_threads(t->session) };
     hs_optimizer_free(t->optimizer);
-    t->optimizer = hs_adam_new(t->params, &adam);
+    t->optimizer = hs_optimizer_new(t->params, &t->options.optimizer);
+    t->result->optimizer = hs_optimizer_name(t->optimizer);
+    t->result->rate = t->options.optimizer.rate;
     if (!t->optimizer)
         hs_session_fail(t->session, HS_ENOMEM, "out of memory");
     return t->optimizer != NULL;

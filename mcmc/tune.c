@@ -175,16 +175,12 @@ hs_status hs_tune(hs_session *s, const hs_target *target, const hs_proposal *pro
         return hs_session_status(s);
     if (!(o->acceptance > 0 && o->acceptance < 1))
         return hs_session_fail(s, HS_EINVAL, "tuning: the acceptance must lie between 0 and 1");
-    hs_params *ps = hs_proposal_params(proposal);
-    t.step = ps ? hs_params_find(ps, "step") : (hs_param){ NULL, -1 };
-    t.log_step = ps && t.step.index < 0;
-    if (t.log_step)
-        t.step = hs_params_find(ps, "log_step");
-    t.scale = ps ? hs_params_find(ps, "scale") : (hs_param){ NULL, -1 };
-    const hs_shape shape = t.step.index >= 0 ? hs_param_shape(t.step) : hs_dims(0);
+    t.step = hs_proposal_step(proposal, &t.log_step);
+    t.scale = hs_proposal_scale(proposal);
+    const hs_shape shape = hs_param_shape(t.step);
     if (t.step.index < 0 || hs_shape_count(&shape) != 1)
         return hs_session_fail(s, HS_EINVAL,
-                               "tuning: proposal \"%s\" has no parameter \"step\" of one number",
+                               "tuning: proposal \"%s\" has no step size of one number",
                                hs_proposal_name(proposal));
     if (!hs__sampler_open(&t.sampler, target, proposal, o->chains, REMEMBERS_TARGET))
         return hs_session_status(s);

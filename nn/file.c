@@ -144,21 +144,29 @@ static void take_entry(stream *s, const hs_params *ps, size_t i)
     }
 }
 
+/* Whether an optimiser of this kind can keep that many moments. */
+static bool is_state(uint32_t kind, uint32_t moments)
+{
+    return kind < OPTIMIZER_KINDS &&
+           (moments == (uint32_t)hs__optimizer_moments((optimizer_kind)kind, false) ||
+            moments == (uint32_t)hs__optimizer_moments((optimizer_kind)kind, true));
+}
+
 static void take_all(stream *s, const hs_params *ps, const hs_optimizer *optimizer,
                      file_content *content)
 {
-    static const char *const kinds[] = { "no optimiser", "sgd", "adam", "adamw" };
     take_header(s, ps);
     for (size_t i = 0; i < ps->count && s->status == HS_OK; i++)
         take_entry(s, ps, i);
     const uint32_t kind = hs__take_u32(s), moments = hs__take_u32(s);
     content->steps = hs__take_u64(s);
-    if (s->status == HS_OK && (kind > OPTIMIZER_ADAMW || moments > MAX_MOMENTS))
+    if (s->status == HS_OK && !is_state(kind, moments))
         hs__stream_fail(s, HS_EFORMAT, "damaged: optimiser number %lu with %lu moments",
                         (unsigned long)kind, (unsigned long)moments);
     if (s->status == HS_OK && optimizer && kind != (uint32_t)optimizer->kind)
-        hs__stream_fail(s, HS_EINVAL, "it has the state of %s, expected %s", kinds[kind],
-                        kinds[optimizer->kind]);
+        hs__stream_fail(s, HS_EINVAL, "it has the state of %s, expected %s",
+                        kind ? hs__optimizer_kind_name(kind) : "no optimiser",
+                        hs_optimizer_name(optimizer));
     if (s->status == HS_OK && optimizer && moments != (uint32_t)optimizer->moments)
         hs__stream_fail(s, HS_EINVAL, "its optimiser keeps %lu moments, expected %d",
                         (unsigned long)moments, optimizer->moments);

@@ -8,11 +8,11 @@
  *     if (hs_params_load(ps, NULL, "net.hsp", &message))    // the values alone
  *         fprintf(stderr, "%s\n", message.text);
  *
- * A file is written under another name in the same directory and renamed when it is safely on disk:
- * at any time, `path` holds the old file or the new one, whole. A file is read and checked as a
- * whole before anything changes: a load that fails leaves the store and the optimiser as they were,
- * and neither call makes the store fail. All memory is freed on return. Saving only reads the store
- * and the optimiser; loading changes them, so nobody else may use them meanwhile.
+ * Saving writes a file under another name in the same directory, and renames it when it is safely on
+ * disk: at any time, `path` holds the whole old file or the whole new one. Loading reads and checks a
+ * whole file before it changes anything: a load that fails leaves the store and the optimiser as they
+ * were. Neither call makes the store fail. Both free all their memory. Saving only reads the store
+ * and the optimiser. Loading changes them, so nobody else may use them meanwhile.
  *
  * The format, all integers unsigned and little-endian, numbers IEEE 754 and little-endian:
  *
@@ -22,9 +22,9 @@
  *     u64      length     of the whole file in bytes
  *     u64      parameters
  *     each:    u32 length of the name, the name, u32 rank, u64 axis lengths
- *     u32      optimiser  0 none, 1 SGD, 2 Adam, 3 AdamW
- *     u32      moments    vectors that the optimiser keeps
- *     u64      steps      that it has taken
+ *     u32      optimiser  0 none, or the place of its row in optimizers.def: 1 SGD, 2 Adam, 3 AdamW ...
+ *     u32      moments    number of vectors that the optimiser keeps
+ *     u64      steps      number of steps that it has taken
  *     numbers  values of all parameters in order, row-major; then each moment likewise
  *     u32      CRC-32     (that of zlib) of all bytes before
  */
@@ -35,14 +35,14 @@
 #include <hastings/nn/params.h>
 #include <hastings/tensor/message.h>
 
-/** Saves a store, and the state of its optimiser unless that is NULL. `message` may be NULL.
- *  HS_EIO if the file cannot be written. */
+/** Saves a store, and the state of its optimiser unless that is NULL (options and groups are no part
+ *  of the state). `message` may be NULL. HS_EIO if the file cannot be written. */
 HS_API hs_status hs_params_save(const hs_params *ps, const hs_optimizer *optimizer,
                                 const char *path, hs_message *message) HS_MUST_CHECK;
 
 /**
- * Loads what was saved into a store that has the same parameters in the same order, and the state
- * into an optimiser of the same kind unless that is NULL. HS_EIO if the file cannot be read,
+ * Loads a file into a store that has the same parameters in the same order, and the state into an
+ * optimiser of the same name unless that is NULL. `message` may be NULL. HS_EIO if the file cannot be read,
  * HS_EFORMAT if it is damaged or not a parameter file of a known version, HS_EDTYPE, HS_ESHAPE or
  * HS_EINVAL if it is sound but of another number type, shape, name or kind.
  */

@@ -1,8 +1,8 @@
 #include "optimizer_internal.h"
 
+#include <fnmatch.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include <string.h>
 
 #include <hastings/tensor/cpu.h>
 #include <hastings/tensor/memory.h>
@@ -21,124 +21,66 @@ static size_t block_count(const hs_optimizer *optimizer)
     return (hs_params_bytes(optimizer->store) + BLOCK_BYTES - 1) / BLOCK_BYTES;
 }
 
-static hs_status HS_PRINTF(3, 4)
-    report(hs_optimizer *optimizer, hs_status status, const char *format, ...)
+/* Assigns each parameter to the first group that matches its name. */
+static hs_status make_groups(hs_optimizer *optimizer, const hs_param_group *given, size_t n)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(optimizer->error, sizeof optimizer->error, format, arguments);
-    va_end(arguments);
-    return optimizer->status = status;
+    hs_params *ps = optimizer->store;
+    const char *who = hs_optimizer_name(optimizer);
+    optimizer->group[0] = (update_group){ .rate = 1 };
+    for (size_t k = 0; k < n; k++) {
+        const hs_param_group *g = &given[k];
+        if (!g->match || !(g->rate >= 0 && isfinite(g->rate)))
+            return hs_message_fail(&optimizer->error, HS_EINVAL,
+                                   "%s: group %zu needs names to match, and a rate of 0 or more; "
+                                   "it has \"%.60s\" and %g",
+                                   who, k, g->match ? g->match : "", g->rate);
+        optimizer->group[k + 1] = (update_group){ .rate = g->rate > 0 ? g->rate : 1,
+                                                  .frozen = g->frozen,
+                                                  .no_decay = g->no_decay };
+        size_t taken = 0;
+        for (size_t i = 0; i < hs_params_count(ps); i++)
+            if (!optimizer->group_of[i] &&
+                !fnmatch(g->match, hs_param_name(hs_params_at(ps, i)), 0)) {
+                optimizer->group_of[i] = (uint32_t)k + 1;
+                taken++;
+            }
+        if (!taken)
+            return hs_message_fail(&optimizer->error, HS_EINVAL,
+                                   "%s: group %zu, \"%.60s\", has none of the %zu parameters: they "
+                                   "are \"%.60s\" and so on, or belong to a group before it",
+                                   who, k, g->match, hs_params_count(ps),
+                                   hs_param_name(hs_params_at(ps, 0)));
+        optimizer->grouped = true;
+        optimizer->freezes |= g->frozen;
+    }
+    return HS_OK;
 }
 
-static void reject(hs_optimizer *optimizer, const char *what, double value)
-{
-    if (optimizer->broken)
-        return;
-    report(optimizer, HS_EINVAL, "%s: %s, but is %g", hs_optimizer_name(optimizer), what, value);
-    optimizer->broken = true;
-}
-
-static void check_schedule(hs_optimizer *optimizer)
-{
-    const hs_schedule *s = &optimizer->schedule;
-    if ((unsigned)s->kind > HS_EXPONENTIAL)
-        reject(optimizer, "schedule.kind must be one of hs_schedule_kind", (double)s->kind);
-    if (!(s->rate > 0 && isfinite(s->rate)))
-        reject(optimizer, "schedule.rate must be positive", s->rate);
-    if (s->kind != HS_CONSTANT && s->steps <= s->warmup)
-        reject(optimizer, "schedule.steps must be more than schedule.warmup", (double)s->steps);
-    if (!(s->final >= 0 && s->final <= 1))
-        reject(optimizer, "schedule.final must be in [0, 1]", s->final);
-    if (s->kind == HS_EXPONENTIAL && s->final == 0)
-        reject(optimizer, "schedule.final must be positive", s->final);
-    if (!(optimizer->clip_norm >= 0))
-        reject(optimizer, "clip_norm must not be negative", optimizer->clip_norm);
-}
-
-static hs_optimizer *allocate(hs_params *ps, optimizer_kind kind, int moments)
+hs_optimizer *hs_optimizer_new(hs_params *ps, const hs_optimizer_options *options)
 {
     hs_optimizer *optimizer = hs_alloc_zero(1, sizeof *optimizer);
     if (!optimizer)
         return NULL;
-    optimizer->kind = kind;
+    hs_optimizer_options *o = &optimizer->options;
     optimizer->store = ps;
-    optimizer->moments = moments;
-    optimizer->norm = 0;
+    optimizer->broken = hs__optimizer_complete(options, o, &optimizer->error);
+    if (optimizer->broken)
+        return optimizer;
+    optimizer->kind = hs__optimizer_find(o->name, strlen(o->name));
+    optimizer->moments = hs__optimizer_moments(optimizer->kind, o->momentum != 0);
     hs_params_gradients(ps); /* from here on the store keeps its size */
-    const size_t bytes = hs_params_bytes(ps);
-    bool complete = (optimizer->sums = hs_alloc_zero(block_count(optimizer) + 1,
-                                                     sizeof *optimizer->sums)) != NULL;
-    for (int i = 0; i < moments && complete; i++)
-        complete = (optimizer->moment[i] = hs_alloc_zero(1, bytes)) != NULL;
+    optimizer->sums = hs_alloc_zero(block_count(optimizer) + 1, sizeof *optimizer->sums);
+    optimizer->group = hs_alloc_zero(o->n_groups + 1, sizeof *optimizer->group);
+    optimizer->group_of = hs_alloc_zero(hs_params_count(ps) + 1, sizeof *optimizer->group_of);
+    bool complete = optimizer->sums && optimizer->group && optimizer->group_of;
+    for (int i = 0; i < optimizer->moments && complete; i++)
+        complete = (optimizer->moment[i] = hs_alloc_zero(1, hs_params_bytes(ps))) != NULL;
     if (!complete) {
         hs_optimizer_free(optimizer);
         return NULL;
     }
+    optimizer->broken = make_groups(optimizer, o->groups, o->n_groups);
     return optimizer;
-}
-
-static double or_default(double given, double otherwise)
-{
-    return given != 0 ? given : otherwise;
-}
-
-hs_optimizer *hs_sgd_new(hs_params *ps, const hs_sgd_options *options)
-{
-    const hs_sgd_options given = options ? *options : (hs_sgd_options){ 0 };
-    hs_optimizer *optimizer = allocate(ps, OPTIMIZER_SGD, given.momentum != 0 ? 1 : 0);
-    if (!optimizer)
-        return NULL;
-    optimizer->schedule = given.schedule;
-    optimizer->schedule.rate = or_default(given.schedule.rate, 1e-2);
-    optimizer->numbers.momentum = given.momentum;
-    optimizer->numbers.nesterov = given.nesterov;
-    optimizer->clip_norm = given.clip_norm;
-    optimizer->threads = given.threads;
-    check_schedule(optimizer);
-    if (!(given.momentum >= 0 && given.momentum < 1))
-        reject(optimizer, "momentum must be in [0, 1)", given.momentum);
-    if (given.nesterov && given.momentum == 0)
-        reject(optimizer, "momentum must be positive with nesterov", given.momentum);
-    return optimizer;
-}
-
-static hs_optimizer *adam_new(hs_params *ps, optimizer_kind kind, const hs_adam_options *options)
-{
-    const hs_adam_options given = options ? *options : (hs_adam_options){ 0 };
-    hs_optimizer *optimizer = allocate(ps, kind, 2);
-    if (!optimizer)
-        return NULL;
-    optimizer->schedule = given.schedule;
-    optimizer->schedule.rate = or_default(given.schedule.rate, 1e-3);
-    optimizer->numbers.beta1 = or_default(given.beta1, 0.9);
-    optimizer->numbers.beta2 = or_default(given.beta2, 0.999);
-    optimizer->numbers.epsilon = or_default(given.epsilon, 1e-8);
-    optimizer->weight_decay = kind == OPTIMIZER_ADAMW ? or_default(given.weight_decay, 0.01) : 0;
-    optimizer->clip_norm = given.clip_norm;
-    optimizer->threads = given.threads;
-    check_schedule(optimizer);
-    if (!(optimizer->numbers.beta1 > 0 && optimizer->numbers.beta1 < 1))
-        reject(optimizer, "beta1 must be in (0, 1)", given.beta1);
-    if (!(optimizer->numbers.beta2 > 0 && optimizer->numbers.beta2 < 1))
-        reject(optimizer, "beta2 must be in (0, 1)", given.beta2);
-    if (!(optimizer->numbers.epsilon > 0))
-        reject(optimizer, "epsilon must be positive", given.epsilon);
-    if (!(optimizer->weight_decay >= 0))
-        reject(optimizer, "weight_decay must not be negative", given.weight_decay);
-    if (kind == OPTIMIZER_ADAM && given.weight_decay != 0)
-        reject(optimizer, "weight_decay must be 0 (hs_adamw_new() has it)", given.weight_decay);
-    return optimizer;
-}
-
-hs_optimizer *hs_adam_new(hs_params *ps, const hs_adam_options *options)
-{
-    return adam_new(ps, OPTIMIZER_ADAM, options);
-}
-
-hs_optimizer *hs_adamw_new(hs_params *ps, const hs_adam_options *options)
-{
-    return adam_new(ps, OPTIMIZER_ADAMW, options);
 }
 
 void hs_optimizer_free(hs_optimizer *optimizer)
@@ -148,6 +90,8 @@ void hs_optimizer_free(hs_optimizer *optimizer)
     for (int i = 0; i < optimizer->moments; i++)
         hs_free(optimizer->moment[i]);
     hs_free(optimizer->sums);
+    hs_free(optimizer->group);
+    hs_free(optimizer->group_of);
     hs_free(optimizer);
 }
 
@@ -156,7 +100,7 @@ void hs_optimizer_free(hs_optimizer *optimizer)
 typedef struct {
     hs_optimizer *optimizer;
     const optimizer_kernels *kernels;
-    char *values, *gradients, *moment[MAX_MOMENTS];
+    char *values, *gradients;
     size_t bytes, element;
 } step_work;
 
@@ -176,18 +120,19 @@ static void measure_block(int block, void *context)
     work->optimizer->sums[block] = work->kernels->sum_squares(work->gradients + first, n);
 }
 
-/* One step of n elements from a place of the vectors on, with a gradient that may be elsewhere. */
-static void update(const step_work *work, size_t first, size_t n, const char *gradient)
+/* The moments from a place of the vectors on. */
+static void moments_at(const hs_optimizer *optimizer, size_t first, void *moment[MAX_MOMENTS])
 {
-    const hs_optimizer *optimizer = work->optimizer;
-    void *moment[MAX_MOMENTS];
     for (int i = 0; i < MAX_MOMENTS; i++)
-        moment[i] = work->moment[i] ? work->moment[i] + first : NULL;
-    if (optimizer->kind == OPTIMIZER_SGD)
-        work->kernels->sgd(&optimizer->numbers, n, work->values + first, gradient, moment[0]);
-    else
-        work->kernels->adam(&optimizer->numbers, n, work->values + first, gradient, moment[0],
-                            moment[1]);
+        moment[i] = optimizer->moment[i] ? (char *)optimizer->moment[i] + first : NULL;
+}
+
+static void update(const step_work *work, const update_numbers *numbers, size_t first, size_t n)
+{
+    void *moment[MAX_MOMENTS];
+    moments_at(work->optimizer, first, moment);
+    work->kernels->update[work->optimizer->kind](numbers, n, work->values + first,
+                                                 work->gradients + first, moment);
 }
 
 static void update_block(int block, void *context)
@@ -195,28 +140,34 @@ static void update_block(int block, void *context)
     const step_work *work = context;
     size_t n;
     const size_t first = block_at(work, block, &n);
-    update(work, first, n, work->gradients + first);
+    update(work, &work->optimizer->group[0].numbers, first, n);
 }
 
-static void prepare_numbers(hs_optimizer *optimizer)
+static void prepare_numbers(hs_optimizer *optimizer, update_group *group, double rate)
 {
-    update_numbers *u = &optimizer->numbers;
+    const hs_optimizer_options *o = &optimizer->options;
+    update_numbers *u = &group->numbers;
     const double t = (double)optimizer->steps + 1;
-    u->rate = hs_schedule_rate(&optimizer->schedule, optimizer->steps);
+    *u = (update_numbers){
+#define HS_NUMBER(name, ...) .name = o->name,
+#include "optimizers.def"
+        .rate = rate * group->rate,
+    };
     u->correct1 = u->rate / (1 - pow(u->beta1, t));
     u->correct2 = 1 / sqrt(1 - pow(u->beta2, t));
-    u->keep = 1 - u->rate * optimizer->weight_decay;
-    const bool clip = optimizer->clip_norm > 0 && optimizer->norm > optimizer->clip_norm;
-    u->shorten = clip ? optimizer->clip_norm / optimizer->norm : 1;
+    u->keep = group->no_decay ? 1 : 1 - u->rate * u->weight_decay;
+    const bool clip = o->clip_norm > 0 && optimizer->norm > o->clip_norm;
+    u->shorten = clip ? o->clip_norm / optimizer->norm : 1;
 }
 
-/* ---- Gradients that are factors -------------------------------------------------------------- */
+/* ---- Parameters one by one ------------------------------------------------------------------- */
 
 /* One parameter: its gradient is in the vector, or is made of factors where it is used, in a cache. */
 enum { SEGMENT = 4096 };
 
 typedef struct {
     const step_work *work;
+    const update_group *group;
     const hs_factors *factors; /* or NULL */
     size_t first, numbers;     /* its place in the vectors, and its length with padding */
     size_t parts;
@@ -229,6 +180,7 @@ static param_work param_at(const step_work *work, size_t i)
     const hs_shape shape = hs_param_shape(p);
     const size_t bytes = hs_align_up(hs_shape_count(&shape) * work->element);
     param_work one = { .work = work,
+                       .group = &work->optimizer->group[work->optimizer->group_of[i]],
                        .factors = hs_params_factors(ps, i),
                        .numbers = bytes / work->element };
     one.first = (size_t)((const char *)hs_param_values(p) - work->values);
@@ -240,26 +192,17 @@ static param_work param_at(const step_work *work, size_t i)
 static void update_part(int part, void *context)
 {
     const param_work *p = context;
-    const size_t element = p->work->element, columns = p->factors ? p->factors->columns : SEGMENT;
-    const size_t begin = (size_t)part * columns;
-    const size_t end = p->factors || p->numbers - begin > columns ? begin + columns : p->numbers;
-    if (p->factors && p->work->optimizer->kind != OPTIMIZER_SGD) {
-        const size_t place = p->first + begin * element;
-        p->work->kernels->adam_row(&p->work->optimizer->numbers, p->factors, (size_t)part,
-                                   p->work->values + place, p->work->moment[0] + place,
-                                   p->work->moment[1] + place);
+    const step_work *work = p->work;
+    const size_t begin = (size_t)part * (p->factors ? p->factors->columns : SEGMENT);
+    const size_t rest = p->numbers - begin, place = p->first + begin * work->element;
+    if (!p->factors) {
+        update(work, &p->group->numbers, place, rest < SEGMENT ? rest : SEGMENT);
         return;
     }
-    double made[SEGMENT]; /* of either type */
-    for (size_t at = begin; at < end; at += SEGMENT) {
-        const size_t n = end - at < SEGMENT ? end - at : SEGMENT, place = p->first + at * element;
-        const char *gradient = p->work->gradients + place;
-        if (p->factors) {
-            p->work->kernels->combine(p->factors, (size_t)part, at - begin, n, made);
-            gradient = (const char *)made;
-        }
-        update(p->work, place, n, gradient);
-    }
+    void *moment[MAX_MOMENTS];
+    moments_at(work->optimizer, place, moment);
+    work->kernels->update_row[work->optimizer->kind](&p->group->numbers, p->factors, (size_t)part,
+                                                     work->values + place, moment);
 }
 
 /* The squared norm of a sum of outer products is a sum of products of inner products. */
@@ -277,7 +220,6 @@ static double square_of(const param_work *p)
     return sum < 0 ? 0 : sum; /* rounding may leave less than nothing */
 }
 
-/* Whether any gradient is factors. */
 static bool has_factors(const hs_params *ps)
 {
     for (size_t i = 0; i < hs_params_count(ps); i++)
@@ -289,10 +231,10 @@ static bool has_factors(const hs_params *ps)
 static double measure(step_work *work, int threads, int blocks)
 {
     double sum = 0;
-    if (has_factors(work->optimizer->store)) {
+    if (work->optimizer->freezes || has_factors(work->optimizer->store)) {
         for (size_t i = 0; i < hs_params_count(work->optimizer->store); i++) {
             const param_work p = param_at(work, i);
-            sum += square_of(&p);
+            sum += p.group->frozen ? 0 : square_of(&p);
         }
         return sum;
     }
@@ -304,14 +246,15 @@ static double measure(step_work *work, int threads, int blocks)
 
 static void update_all(step_work *work, int threads, int blocks)
 {
-    if (!has_factors(work->optimizer->store)) {
+    if (!work->optimizer->grouped && !has_factors(work->optimizer->store)) {
         hs_parallel_for(threads, blocks, update_block, work);
         return;
     }
     for (size_t i = 0; i < hs_params_count(work->optimizer->store); i++) {
         param_work p = param_at(work, i);
         const size_t few = 8; /* parts that are not worth a second thread */
-        hs_parallel_for(p.parts > few ? threads : 1, (int)p.parts, update_part, &p);
+        if (!p.group->frozen)
+            hs_parallel_for(p.parts > few ? threads : 1, (int)p.parts, update_part, &p);
     }
 }
 
@@ -320,29 +263,37 @@ hs_status hs_optimizer_step(hs_optimizer *optimizer)
     if (!optimizer)
         return HS_ENOMEM;
     hs_params *ps = optimizer->store;
+    const hs_optimizer_options *o = &optimizer->options;
     if (optimizer->broken)
-        return optimizer->status;
+        return optimizer->broken;
     if (hs_params_status(ps) != HS_OK)
-        return report(optimizer, hs_params_status(ps), "parameter store: %s", hs_params_error(ps));
-    report(optimizer, HS_OK, "%s", "");
+        return hs_message_fail(&optimizer->error, hs_params_status(ps), "parameter store: %s",
+                               hs_params_error(ps));
+    hs_message_clear(&optimizer->error);
     const hs_dtype dtype = hs_params_dtype(ps);
     step_work work = { .optimizer = optimizer,
                        .kernels = optimizer_table[hs_cpu_isa()][dtype],
                        .values = hs_params_values(ps),
                        .gradients = hs_params_gradients(ps),
-                       .moment = { optimizer->moment[0], optimizer->moment[1] },
                        .bytes = hs_params_bytes(ps),
                        .element = hs_dtype_size(dtype) };
     const int blocks = (int)block_count(optimizer);
-    const int wanted = optimizer->threads > 0 ? optimizer->threads : hs_threads_default();
+    const int wanted = o->threads > 0 ? o->threads : hs_threads_default();
     const int threads = hs_pace_begin(&optimizer->pace, blocks <= FEW_BLOCKS ? 1 : wanted);
+    const double rate = hs_optimizer_rate(optimizer);
+    if (!(rate >= 0 && isfinite(rate)))
+        return hs_message_fail(&optimizer->error, HS_EINVAL,
+                               "%s: schedule.function makes the rate %g at step %llu; it must be "
+                               "finite and not negative",
+                               o->name, rate, (unsigned long long)optimizer->steps);
     optimizer->norm = sqrt(measure(&work, threads, blocks));
     if (!isfinite(optimizer->norm))
-        return report(optimizer, HS_ENONFINITE,
-                      "%s: the norm of the gradient is %g at step %llu; nothing was changed",
-                      hs_optimizer_name(optimizer), optimizer->norm,
-                      (unsigned long long)optimizer->steps);
-    prepare_numbers(optimizer);
+        return hs_message_fail(
+            &optimizer->error, HS_ENONFINITE,
+            "%s: the norm of the gradient is %g at step %llu; nothing was changed", o->name,
+            optimizer->norm, (unsigned long long)optimizer->steps);
+    for (size_t k = 0; k <= o->n_groups; k++)
+        prepare_numbers(optimizer, &optimizer->group[k], rate);
     update_all(&work, threads, blocks);
     hs_pace_end(&optimizer->pace);
     optimizer->steps++;
@@ -353,13 +304,12 @@ hs_status hs_optimizer_step(hs_optimizer *optimizer)
 
 const char *hs_optimizer_error(const hs_optimizer *optimizer)
 {
-    return optimizer ? optimizer->error : "out of memory: there is no optimiser";
+    return optimizer ? optimizer->error.text : "out of memory: there is no optimiser";
 }
 
 const char *hs_optimizer_name(const hs_optimizer *optimizer)
 {
-    static const char *const names[] = { "none", "sgd", "adam", "adamw" };
-    return names[optimizer ? optimizer->kind : 0];
+    return hs__optimizer_kind_name(optimizer ? optimizer->kind : OPTIMIZER_none);
 }
 
 uint64_t hs_optimizer_steps(const hs_optimizer *optimizer)
@@ -369,7 +319,8 @@ uint64_t hs_optimizer_steps(const hs_optimizer *optimizer)
 
 double hs_optimizer_rate(const hs_optimizer *optimizer)
 {
-    return optimizer ? hs_schedule_rate(&optimizer->schedule, optimizer->steps) : 0;
+    const hs_optimizer_options *o = optimizer ? &optimizer->options : NULL;
+    return o ? hs_schedule_rate(&o->schedule, o->rate, optimizer->steps) : 0;
 }
 
 double hs_optimizer_norm(const hs_optimizer *optimizer)

@@ -1,10 +1,9 @@
 /**
- * Optimisers: stochastic gradient descent, Adam and AdamW, with a learning-rate schedule and
- * clipping of the gradient by its global norm.
+ * Optimisers: stochastic gradient descent, Adam and others, with a schedule of the learning rate,
+ * clipping of gradients, and groups of parameters that have a rate of their own or are frozen.
  *
- *     hs_optimizer *adam = hs_adam_new(ps, &(hs_adam_options){
- *         .schedule = { HS_COSINE, .rate = 1e-3, .steps = 20000, .warmup = 500 },
- *         .clip_norm = 10 });
+ *     hs_optimizer *adam = hs_optimizer_new(ps, &(hs_optimizer_options){ "adam", .rate = 1e-3,
+ *         .schedule = { HS_COSINE, .steps = 20000, .warmup = 500 }, .clip_norm = 10 });
  *     for (uint64_t step = 0; !status && step < 20000; step++) {
  *         status = hs_plan_run(plan, &(hs_run){ .seed = 1, .step = step });
  *         if (!status)
@@ -14,83 +13,136 @@
  *         fprintf(stderr, "%s\n", hs_optimizer_error(adam));
  *     hs_optimizer_free(adam);
  *
- * An option that is zero has the default that its comment names. Wrong options and errors of the
- * store are reported by every step, so a constructor's result needs no test.
+ * The table nn/optimizers.def holds all optimisers, one in each row. hs_optimizer_list() and
+ * `hastings list optimizers` show them.
  *
- * An optimiser owns its moments and belongs to one store, which must outlive it and which nobody
- * else may change or read during a step. The result is the same for any number of threads.
+ * An option that is zero has the default that its comment names. Every step reports wrong options
+ * and errors of the store, so a constructor's result needs no test.
+ *
+ * An optimiser owns its moments. It belongs to one store, which must outlive it. During a step,
+ * nobody else may read or change that store. The result is the same for any number of threads.
  */
 #ifndef HASTINGS_NN_OPTIMIZER_H
 #define HASTINGS_NN_OPTIMIZER_H
 
 #include <hastings/nn/params.h>
+#include <hastings/tensor/message.h>
 
 /* ---- Schedules ---------------------------------------------------------------------------- */
 
-typedef enum { HS_CONSTANT, HS_COSINE, HS_EXPONENTIAL } hs_schedule_kind;
+/** The shape of a schedule after its warm-up. */
+typedef enum {
+    HS_CONSTANT,   /**< the rate stays as it is */
+    HS_COSINE,     /**< the rate falls along half a cosine wave */
+    HS_EXPONENTIAL /**< the rate falls by the same factor in every step */
+} hs_schedule_kind;
 
-/**
- * The learning rate of a step. It rises linearly to `rate` during the first `warmup` steps, then is
- * constant, or falls to final * rate at step `steps` (and stays there): along half a cosine wave,
- * or exponentially.
- */
+/** The learning rate as a function of the step. The rate rises linearly during the first `warmup`
+ *  steps. After them it is constant, or falls until step `steps` and stays there. */
 typedef struct {
-    hs_schedule_kind kind;
-    double rate;    /**< 0: 1e-3 for Adam and AdamW, 1e-2 for SGD */
-    double final;   /**< a fraction of rate; must be positive for HS_EXPONENTIAL */
-    uint64_t steps; /**< more than warmup, unless constant */
-    uint64_t warmup;
+    hs_schedule_kind kind; /**< the shape after the warm-up */
+    double final;          /**< the last rate as a fraction of the first, in [0, 1]; must be
+                                positive for HS_EXPONENTIAL */
+    uint64_t steps;        /**< step at which the rate stops falling; more than warmup, unless the
+                                kind is HS_CONSTANT */
+    uint64_t warmup;       /**< steps during which the rate rises */
+
+    /** NULL, or a schedule of the caller's own, instead of all of the above: the factor of the rate
+     *  in a step. It must be finite and not negative, and depend on the step alone if training is
+     *  to resume to the same bits. */
+    double (*function)(uint64_t step, void *context);
+    void *context; /**< passed to `function` */
 } hs_schedule;
 
-HS_API double hs_schedule_rate(const hs_schedule *schedule, uint64_t step);
+/** The rate of a step, numbered from 0, if `rate` is the full one. */
+HS_API double hs_schedule_rate(const hs_schedule *schedule, double rate, uint64_t step);
+
+/* ---- Options ------------------------------------------------------------------------------ */
+
+/** Parameters that are treated alike. */
+typedef struct {
+    const char *match; /**< a pattern of names, in which * stands for any characters: "net.*",
+                            "*.bias", or a name */
+    double rate;       /**< factor of the learning rate; 0: 1 */
+    bool no_decay;     /**< weight decay leaves these parameters alone */
+    bool frozen;       /**< no step changes these parameters or their moments, and the norm of the
+                            gradient does not count them */
+} hs_param_group;
+
+/** An optimiser as a value. A number that is not one of the named optimiser's must be 0. */
+typedef struct {
+    const char *name;     /**< a row of the table: "adam", "sgd" ...; NULL: "adam" */
+    double rate;          /**< the learning rate; 0: the optimiser's default */
+    double momentum;      /**< how much of the last step a step repeats, in [0, 1) */
+    double nesterov;      /**< 1: look ahead along the momentum; 0: do not */
+    double beta1;         /**< how much of the mean gradient stays, in (0, 1) */
+    double beta2;         /**< how much of the second mean stays, in (0, 1) */
+    double epsilon;       /**< keeps a quotient from a division by 0; positive */
+    double weight_decay;  /**< rate times this much of a parameter vanishes in each step */
+    hs_schedule schedule; /**< zeroed: the rate is constant */
+    double clip_norm;     /**< a longer gradient is shortened to this norm; 0: never */
+    int threads;          /**< 0: hs_threads_default() */
+
+    /** Groups of parameters, or NULL. A parameter belongs to the first group that matches its name.
+     *  Each group must have a parameter. The list is not needed after the constructor. */
+    const hs_param_group *groups;
+    size_t n_groups; /**< length of `groups` */
+} hs_optimizer_options;
+
+/** Reads "adam", "sgd,momentum=0.9,rate=0.1", ...: the name of an optimiser, and rate, clip_norm and
+ *  the optimiser's own numbers as key=value after commas. It sets these options and leaves the
+ *  others. HS_EINVAL if the text cannot be read: nothing is set, and the message says why. */
+HS_API hs_status hs_optimizer_parse(const char *text, hs_optimizer_options *options,
+                                    hs_message *message) HS_MUST_CHECK;
+
+/** A number that an optimiser has. */
+typedef struct {
+    const char *name; /**< of the field of hs_optimizer_options */
+    double standard;  /**< its default */
+} hs_optimizer_number;
+
+enum { HS_OPTIMIZER_NUMBERS = 8 }; /**< at least one more than any optimiser has */
+
+/** A row of the table. */
+typedef struct {
+    const char *name;                                 /**< for hs_optimizer_options */
+    const char *doc;                                  /**< one sentence */
+    double rate;                                      /**< its default learning rate */
+    hs_optimizer_number number[HS_OPTIMIZER_NUMBERS]; /**< up to the first without a name */
+} hs_optimizer_entry;
+
+/** Row i of the table; NULL after the last. */
+HS_API const hs_optimizer_entry *hs_optimizer_list(size_t i);
 
 /* ---- Optimisers --------------------------------------------------------------------------- */
 
+/** An optimiser of the parameters of a store. */
 typedef struct hs_optimizer hs_optimizer;
 
-/** b = momentum b + g, then w -= rate b; Nesterov's look-ahead: w -= rate (g + momentum b). */
-typedef struct {
-    hs_schedule schedule;
-    double momentum; /**< in [0, 1) */
-    bool nesterov;
-    double clip_norm; /**< a longer gradient is shortened to this norm; 0: never */
-    int threads;      /**< 0: hs_threads_default() */
-} hs_sgd_options;
+/** A new optimiser; options may be NULL. NULL if there is no memory: the functions below take that
+ *  for an optimiser that fails with HS_ENOMEM. */
+HS_API hs_optimizer *hs_optimizer_new(hs_params *ps, const hs_optimizer_options *options);
 
-/** m and v are running means of g and g^2, corrected for their start at 0 (Kingma and Ba 2015):
- *  w -= rate m / (sqrt(v) + epsilon). */
-typedef struct {
-    hs_schedule schedule;
-    double beta1, beta2; /**< 0: 0.9, 0.999 */
-    double epsilon;      /**< 0: 1e-8 */
-    double weight_decay; /**< of AdamW alone, 0: 0.01; w is first multiplied by
-                              1 - rate weight_decay (Loshchilov and Hutter 2019) */
-    double clip_norm;
-    int threads;
-} hs_adam_options;
-
-/** An optimiser of all parameters of a store; options may be NULL. NULL if there is no memory,
- * which the functions below take for an optimiser that fails with HS_ENOMEM. */
-HS_API hs_optimizer *hs_sgd_new(hs_params *ps, const hs_sgd_options *options);
-HS_API hs_optimizer *hs_adam_new(hs_params *ps, const hs_adam_options *options);
-HS_API hs_optimizer *hs_adamw_new(hs_params *ps, const hs_adam_options *options);
+/** Frees an optimiser, or nothing if it is NULL. */
 HS_API void hs_optimizer_free(hs_optimizer *optimizer);
 
 /** One step down the gradient. HS_ENONFINITE if the norm of the gradient is not finite: nothing has
  *  changed then, and the caller may go on with another gradient. */
 HS_API hs_status hs_optimizer_step(hs_optimizer *optimizer) HS_MUST_CHECK;
 
-/** What went wrong in the last step (or in making the optimiser), or "". */
+/** The error of the last step, or of the constructor, as a sentence; "" if there was none. */
 HS_API const char *hs_optimizer_error(const hs_optimizer *optimizer);
 
-/** "sgd", "adam" or "adamw". */
+/** Its name in the table. */
 HS_API const char *hs_optimizer_name(const hs_optimizer *optimizer);
 
-/** Steps taken so far, and the learning rate of the next one. */
+/** The number of steps so far. */
 HS_API uint64_t hs_optimizer_steps(const hs_optimizer *optimizer);
+
+/** The learning rate of the next step, before factors of groups. */
 HS_API double hs_optimizer_rate(const hs_optimizer *optimizer);
 
-/** Norm of the gradient in the last step, before clipping. */
+/** The norm of the gradient in the last step, before clipping, without frozen parameters. */
 HS_API double hs_optimizer_norm(const hs_optimizer *optimizer);
 
 #endif

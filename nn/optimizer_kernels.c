@@ -1,5 +1,5 @@
-/* The loops over all parameters, compiled for every instruction set and number type. Most are plain loops that the
- * compiler vectorises; nothing aliases. */
+/* The rules of optimisers, and the loops over parameters that apply them, compiled for every instruction set and
+ * number type. */
 #include "optimizer_internal.h"
 
 #include <hastings/tensor/cpu.h>
@@ -20,76 +20,120 @@ static double sum_squares(const void *gradient, size_t n)
     return total;
 }
 
-static void sgd(const update_numbers *u, size_t n, void *values, const void *gradient,
-                void *momentum)
+static double dot(const void *a_, const void *b_, size_t n)
 {
-    real *restrict w = values, *restrict b = momentum;
-    const real *restrict g = gradient;
-    const real shorten = (real)u->shorten, rate = (real)u->rate, keep = (real)u->momentum;
-    if (!b) {
-        for (size_t i = 0; i < n; i++)
-            w[i] -= rate * (shorten * g[i]);
+    const real *a = a_, *b = b_;
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += (double)a[i] * (double)b[i];
+    return sum;
+}
+
+/* ---- Rules ----
+ *
+ * A rule takes the gradient g of a vector of parameters to the new parameters *w and moments m[0], m[1]. An element
+ * whose parameter, gradient and moments are 0 must stay so: it is padding. */
+
+typedef struct {
+#define HS_NUMBER(name, ...) vec name;
+#include "optimizers.def"
+    vec rate, shorten, keep, correct1, correct2;
+    vec rest1, rest2; /* 1 - beta1, 1 - beta2 */
+} step_numbers;
+
+HS_INLINE void sgd(const step_numbers *s, const int moments, vec g, vec *w, vec *m)
+{
+    if (!moments) {
+        *w -= s->rate * (s->shorten * g);
         return;
     }
-    /* Plain momentum steps by b, Nesterov's by g + keep b. */
-    const real of_g = u->nesterov ? shorten : 0, of_b = u->nesterov ? keep : 1;
-    for (size_t i = 0; i < n; i++) {
-        const real b1 = keep * b[i] + shorten * g[i]; /* not stored and loaded: see adam_at() */
-        w[i] -= rate * (of_g * g[i] + of_b * b1);
-        b[i] = b1;
+    /* Plain momentum steps by b, Nesterov's by g + momentum b. */
+    const vec of_g = s->nesterov * s->shorten, of_b = s->nesterov * s->momentum + (1 - s->nesterov);
+    m[0] = s->momentum * m[0] + s->shorten * g;
+    *w -= s->rate * (of_g * g + of_b * m[0]);
+}
+
+/* Roots and quotients are exact: they take less time than the memory. */
+HS_INLINE void adam(const step_numbers *s, const int moments, vec g, vec *w, vec *m)
+{
+    (void)moments;
+    const vec slope = s->shorten * g;
+    m[0] = s->beta1 * m[0] + s->rest1 * slope;
+    m[1] = s->beta2 * m[1] + s->rest2 * (slope * slope);
+    *w = s->keep * *w - s->correct1 * m[0] / (v_sqrt(m[1]) * s->correct2 + s->epsilon);
+}
+
+HS_INLINE void rmsprop(const step_numbers *s, const int moments, vec g, vec *w, vec *m)
+{
+    const vec slope = s->shorten * g;
+    m[0] = s->beta2 * m[0] + s->rest2 * (slope * slope);
+    vec step = slope / (v_sqrt(m[0]) + s->epsilon);
+    if (moments == 2)
+        step = m[1] = s->momentum * m[1] + step;
+    *w -= s->rate * step;
+}
+
+HS_INLINE void lion(const step_numbers *s, const int moments, vec g, vec *w, vec *m)
+{
+    (void)moments;
+    const vec slope = s->shorten * g, mean = s->beta1 * m[0] + s->rest1 * slope;
+    m[0] = s->beta2 * m[0] + s->rest2 * slope;
+    *w = s->keep * *w - s->rate * (v_indicator(mean > 0) - v_indicator(mean < 0));
+}
+
+HS_INLINE void apply(const int kind, const int moments, const step_numbers *s, vec g, vec *w,
+                     vec *m)
+{
+    switch (kind) {
+#define HS_OPTIMIZER(name, rule, ...)                                                              \
+    case OPTIMIZER_##name:                                                                         \
+        rule(s, moments, g, w, m);                                                                 \
+        break;
+#include "optimizers.def"
     }
 }
 
-/* ---- Adam ---- */
+/* ---- Loops ---- */
 
-/* The numbers of a step, and how far ahead of the update memory is asked for values and moments. */
-typedef struct {
-    vec shorten, b1, c1, b2, c2, correct1, correct2, epsilon, keep;
-} adam_numbers;
-
+/* GROUP vectors are updated at once; memory is asked for them AHEAD_BYTES early. */
 enum { GROUP = 4, AHEAD_BYTES = 8192 };
 
-static adam_numbers adam_prepare(const update_numbers *u)
+static step_numbers prepare(const update_numbers *u)
 {
-    return (adam_numbers){ .shorten = v_set1((real)u->shorten),
-                           .b1 = v_set1((real)u->beta1),
-                           .c1 = v_set1((real)(1 - u->beta1)),
-                           .b2 = v_set1((real)u->beta2),
-                           .c2 = v_set1((real)(1 - u->beta2)),
-                           .correct1 = v_set1((real)u->correct1),
-                           .correct2 = v_set1((real)u->correct2),
-                           .epsilon = v_set1((real)u->epsilon),
-                           .keep = v_set1((real)u->keep) };
-}
-
-/* From the gradient g to the new w, m and v. Roots and quotients are exact: they take less time than the memory. */
-HS_INLINE void adam_vector(const adam_numbers *s, vec g, vec *w, vec *m, vec *v)
-{
-    const vec slope = s->shorten * g;
-    *m = s->b1 * *m + s->c1 * slope;
-    *v = s->b2 * *v + s->c2 * (slope * slope);
-    *w = s->keep * *w - s->correct1 * *m / (v_sqrt(*v) * s->correct2 + s->epsilon);
+    return (step_numbers){
+#define HS_NUMBER(name, ...) .name = v_set1((real)u->name),
+#include "optimizers.def"
+        .rate = v_set1((real)u->rate),
+        .shorten = v_set1((real)u->shorten),
+        .keep = v_set1((real)u->keep),
+        .correct1 = v_set1((real)u->correct1),
+        .correct2 = v_set1((real)u->correct2),
+        .rest1 = v_set1((real)(1 - u->beta1)),
+        .rest2 = v_set1((real)(1 - u->beta2)),
+    };
 }
 
 /* All is loaded before anything is stored. In a loop over arrays, which might overlap for all that GCC sees, it loads
  * moments anew after storing them, and waits: that took two to three times as long. */
-HS_INLINE void adam_at(const adam_numbers *s, vec g, real *w, real *m, real *v)
+HS_INLINE void update_at(const int kind, const int moments, const step_numbers *s, vec g, real *w,
+                         real *const *m, size_t i)
 {
-    vec w1 = v_loadu(w), m1 = v_loadu(m), v1 = v_loadu(v);
-    adam_vector(s, g, &w1, &m1, &v1);
-    v_storeu(w, w1);
-    v_storeu(m, m1);
-    v_storeu(v, v1);
+    vec w1 = v_loadu(w + i), m1[MAX_MOMENTS];
+    for (int k = 0; k < moments; k++)
+        m1[k] = v_loadu(m[k] + i);
+    apply(kind, moments, s, g, &w1, m1);
+    v_storeu(w + i, w1);
+    for (int k = 0; k < moments; k++)
+        v_storeu(m[k] + i, m1[k]);
 }
 
-static void adam(const update_numbers *u, size_t n, void *values, const void *gradient, void *first,
-                 void *second)
+HS_INLINE void update(const int kind, const int moments, const update_numbers *u, size_t n, real *w,
+                      const real *g, void *const *given)
 {
-    real *w = values, *m = first, *v = second;
-    const real *g = gradient;
-    const adam_numbers s = adam_prepare(u);
+    real *const m[MAX_MOMENTS] = { given[0], given[1] };
+    const step_numbers s = prepare(u);
     for (size_t i = 0; i < n; i += LANES)
-        adam_at(&s, v_loadu(g + i), w + i, m + i, v + i);
+        update_at(kind, moments, &s, v_loadu(g + i), w, m, i);
 }
 
 /* Some vectors, from column i on, of the gradient that factors stand for. */
@@ -111,63 +155,74 @@ HS_INLINE void ask_for(const real *p)
         __builtin_prefetch((const char *)p + AHEAD_BYTES + byte, 0, 2);
 }
 
+/* The last columns of a row, fewer than a vector has lanes. */
+HS_INLINE void update_rest(const int kind, const int moments, const step_numbers *s,
+                           const hs_factors *f, size_t row, real *w, real *const *m, size_t i)
+{
+    const size_t n = f->columns - i;
+    vec g = { 0 }, w1 = v_load_first(w + i, n), m1[MAX_MOMENTS];
+    for (int k = 0; k < moments; k++)
+        m1[k] = v_load_first(m[k] + i, n);
+    for (size_t k = 0; k < f->count; k++)
+        g += v_set1(((const real *)f->a[k])[row]) * v_load_first((const real *)f->b[k] + i, n);
+    apply(kind, moments, s, g, &w1, m1);
+    v_store_first(w + i, w1, n);
+    for (int k = 0; k < moments; k++)
+        v_store_first(m[k] + i, m1[k], n);
+}
+
 /* Factors pass through the first-level cache, with every row anew, which keeps the processor from asking for values and
  * moments early enough: without prefetches it is slower by up to a fifth (bench/products.md). */
-static void adam_row(const update_numbers *u, const hs_factors *f, size_t row, void *values,
-                     void *first, void *second)
+HS_INLINE void update_row(const int kind, const int moments, const update_numbers *u,
+                          const hs_factors *f, size_t row, real *w, void *const *given)
 {
-    real *w = values, *m = first, *v = second;
-    const adam_numbers s = adam_prepare(u);
+    real *const m[MAX_MOMENTS] = { given[0], given[1] };
+    const step_numbers s = prepare(u);
     const size_t n = f->columns;
     size_t i = 0;
     for (; i + GROUP * LANES <= n; i += GROUP * LANES) {
         vec g[GROUP];
         row_of_factors(GROUP, f, row, i, g);
-        ask_for(w + i), ask_for(m + i), ask_for(v + i);
+        ask_for(w + i);
+        for (int k = 0; k < moments; k++)
+            ask_for(m[k] + i);
         for (size_t j = 0; j < GROUP; j++)
-            adam_at(&s, g[j], w + i + j * LANES, m + i + j * LANES, v + i + j * LANES);
+            update_at(kind, moments, &s, g[j], w, m, i + j * LANES);
     }
     for (; i + LANES <= n; i += LANES) {
         vec g;
         row_of_factors(1, f, row, i, &g);
-        adam_at(&s, g, w + i, m + i, v + i);
+        update_at(kind, moments, &s, g, w, m, i);
     }
-    if (i < n) {
-        vec g = { 0 }, w1 = v_load_first(w + i, n - i);
-        vec m1 = v_load_first(m + i, n - i), v1 = v_load_first(v + i, n - i);
-        for (size_t k = 0; k < f->count; k++)
-            g += v_set1(((const real *)f->a[k])[row]) *
-                 v_load_first((const real *)f->b[k] + i, n - i);
-        adam_vector(&s, g, &w1, &m1, &v1);
-        v_store_first(w + i, w1, n - i);
-        v_store_first(m + i, m1, n - i);
-        v_store_first(v + i, v1, n - i);
-    }
+    if (i < n)
+        update_rest(kind, moments, &s, f, row, w, m, i);
 }
 
-/* ---- Factors ---- */
-
-static void combine(const hs_factors *f, size_t row, size_t column, size_t n, void *gradient)
-{
-    real *restrict g = gradient;
-    for (size_t k = 0; k < f->count; k++) {
-        const real *restrict b = (const real *)f->b[k] + column;
-        const real a = ((const real *)f->a[k])[row];
-        for (size_t i = 0; k == 0 && i < n; i++)
-            g[i] = a * b[i];
-        for (size_t i = 0; k && i < n; i++)
-            g[i] += a * b[i];
+/* Each optimiser's loops, with and without the moment that only momentum needs. */
+#define HS_OPTIMIZER(name, rule, least, most, ...)                                                 \
+    static void update_##name(const update_numbers *u, size_t n, void *w, const void *g,           \
+                              void *const m[MAX_MOMENTS])                                          \
+    {                                                                                              \
+        if ((least) < (most) && !m[(most)-1])                                                      \
+            update(OPTIMIZER_##name, least, u, n, w, g, m);                                        \
+        else                                                                                       \
+            update(OPTIMIZER_##name, most, u, n, w, g, m);                                         \
+    }                                                                                              \
+    static void update_row_##name(const update_numbers *u, const hs_factors *f, size_t row,        \
+                                  void *w, void *const m[MAX_MOMENTS])                             \
+    {                                                                                              \
+        if ((least) < (most) && !m[(most)-1])                                                      \
+            update_row(OPTIMIZER_##name, least, u, f, row, w, m);                                  \
+        else                                                                                       \
+            update_row(OPTIMIZER_##name, most, u, f, row, w, m);                                   \
     }
-}
-
-static double dot(const void *a_, const void *b_, size_t n)
-{
-    const real *a = a_, *b = b_;
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += (double)a[i] * (double)b[i];
-    return sum;
-}
+#include "optimizers.def"
 
 extern const optimizer_kernels HS_KERNEL(optimizer);
-const optimizer_kernels HS_KERNEL(optimizer) = { sum_squares, sgd, adam, adam_row, combine, dot };
+const optimizer_kernels HS_KERNEL(optimizer) = {
+    .sum_squares = sum_squares,
+    .dot = dot,
+#define HS_OPTIMIZER(name, ...)                                                                    \
+    .update[OPTIMIZER_##name] = update_##name, .update_row[OPTIMIZER_##name] = update_row_##name,
+#include "optimizers.def"
+};

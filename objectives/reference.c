@@ -16,15 +16,6 @@ enum { DRAW_STREAM = 0, NOISE_STREAM = HS_DRAW_STREAMS };
 
 /* ---- A problem made ready to run ------------------------------------------------------------- */
 
-static hs_param step_of(const hs_reference *r)
-{
-    if (r->step.store)
-        return r->step;
-    const hs_param named =
-        hs_params_find(hs_proposal_params(r->proposal), r->log_step ? "log_step" : "step");
-    return named.index >= 0 ? named : hs_params_find(hs_proposal_params(r->proposal), "step");
-}
-
 const char *hs__reference_name(const hs_reference *r)
 {
     return r->name ? r->name : hs_target_name(r->target);
@@ -40,12 +31,10 @@ static const char *fault_of(const hs_reference *r)
 {
     if (!hs_target_can_draw(r->target))
         return "its target cannot be sampled directly";
-    if (!hs_proposal_params(r->proposal) && !r->step.store)
-        return "its proposal has no parameters";
-    const hs_param step = step_of(r);
+    const hs_param step = hs_proposal_step(r->proposal, NULL);
     const hs_shape shape = hs_param_shape(step);
-    if (step.index < 0 || !hs_shape_valid(&shape))
-        return "its proposal has no parameter \"step\"";
+    if (step.index < 0)
+        return "its proposal has no step size";
     return hs_shape_count(&shape) == 1 ? NULL : "its step must be one number";
 }
 
@@ -86,7 +75,7 @@ static void record(reference_run *run, const hs_objective *o)
     hs_var step = hs_param_var(tape, run->step), slope = { tape, -1 };
     hs_grad(run->output[LOSS], &step, 1, &slope);
     /* d / d log step = step d / d step */
-    run->output[SLOPE] = hs_sum(r->log_step ? slope : hs_mul(step, slope), HS_ALL);
+    run->output[SLOPE] = hs_sum(run->log_step ? slope : hs_mul(step, slope), HS_ALL);
 }
 
 hs_status hs__reference_open(reference_run *run, const hs_reference *r, const hs_objective *o,
@@ -94,7 +83,8 @@ hs_status hs__reference_open(reference_run *run, const hs_reference *r, const hs
 {
     const hs_reference_options given = options ? *options : (hs_reference_options){ 0 };
     hs_session *s = hs_target_session(r->target);
-    *run = (reference_run){ .reference = r, .step = step_of(r) };
+    *run = (reference_run){ .reference = r };
+    run->step = hs_proposal_step(r->proposal, &run->log_step);
     if (hs_session_status(s))
         return hs_session_status(s);
     const char *fault = fault_of(r);
@@ -132,12 +122,12 @@ double hs__reference_log_step(const reference_run *run)
 {
     double value;
     hs_param_get(run->step, &value);
-    return run->reference->log_step ? value : log(value);
+    return run->log_step ? value : log(value);
 }
 
 hs_status hs__reference_measure(reference_run *run, double log_step, double mean[MEASURED])
 {
-    const double value = run->reference->log_step ? log_step : exp(log_step);
+    const double value = run->log_step ? log_step : exp(log_step);
     hs_param_set(run->step, &value);
     for (int i = 0; i < MEASURED; i++)
         mean[i] = 0;

@@ -9,7 +9,7 @@
  *     if (!hs_reference_optimum(&walk, &o, &(hs_reference_options){ .rows = 1000000 }, &best))
  *         printf("accepts %.4f(%.4f)\n", best.acceptance, best.acceptance_error);
  *
- * Any other proposal with a parameter "step" will do:
+ * Any other proposal with a step size will do:
  *
  *     hs_reference mine = { .target = target, .proposal = hs_mala(s, target, NULL) };
  *
@@ -33,12 +33,10 @@
 
 /** Reference problem. */
 typedef struct {
-    const char *name;            /**< name in messages; NULL: the target's */
-    const hs_target *target;     /**< target with exact draws */
-    const hs_proposal *proposal; /**< proposal with one step */
-    hs_param step;     /**< parameter of the step, one number; zeroed: the proposal's "step", or its
-                            "log_step" if log_step is set */
-    bool log_step;     /**< the parameter is the logarithm of the step */
+    const char *name;        /**< name in messages; NULL: the target's */
+    const hs_target *target; /**< target with exact draws */
+    const hs_proposal
+        *proposal;     /**< proposal with a step size (hs_proposal_step()) of one number */
     double acceptance; /**< acceptance rate that theory calls optimal; only fits use it */
 
     /* For a problem that a symmetry reduces to fewer dimensions. */

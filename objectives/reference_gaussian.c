@@ -139,11 +139,11 @@ static hs_reference gaussian(hs_session *s, size_t dim, hs_proposal_spec spec, d
     spec.dim = spec.normals = 2;
     spec.self = p;
     spec.params = params;
+    spec.step = p->step;
+    spec.log_step = true;
     return (hs_reference){
         .name = spec.name,
         .acceptance = acceptance,
-        .step = p->step,
-        .log_step = true,
         .dim = dim,
         .noise = noise,
         .self = p,

@@ -10,7 +10,8 @@ enum { LOSS, ACCEPTANCE, MSJD, LOG_ALPHA, SLOPE, MEASURED };
 
 typedef struct {
     const hs_reference *reference;
-    hs_param step;
+    hs_param step; /* the proposal's */
+    bool log_step;
     hs_tape *tape;
     hs_plan *plan;
     hs_var output[MEASURED];

@@ -4,6 +4,7 @@
 #include <hastings/cli/commands/command.h>
 #include <hastings/experiments/run.h>
 #include <hastings/experiments/spec.h>
+#include <hastings/nn/optimizer.h>
 #include <hastings/objectives/objectives.h>
 
 /* ---- Words ----------------------------------------------------------------------------------- */
@@ -27,6 +28,9 @@ static void print_kinds(app_option_type type)
     if (type == APP_OPTION_OBJECTIVE)
         for (size_t i = 0; hs_objective_list(i); i++)
             printf("%s%s", i ? " " : "", hs_objective_list(i)->name);
+    else if (type == APP_OPTION_OPTIMIZER)
+        for (size_t i = 0; hs_optimizer_list(i); i++)
+            printf("%s%s", i ? " " : "", hs_optimizer_list(i)->name);
     else
         for (size_t i = 0;; i++) {
             const app_spec_entry *e =
@@ -47,6 +51,7 @@ static bool print_values(const app_option *o)
     case APP_OPTION_TARGET:
     case APP_OPTION_PROPOSAL:
     case APP_OPTION_OBJECTIVE:
+    case APP_OPTION_OPTIMIZER:
         print_kinds(o->type);
         return true;
     case APP_OPTION_FLAG:
@@ -64,7 +69,8 @@ static bool print_values(const app_option *o)
 static bool has_values(const app_option *o)
 {
     return o->type == APP_OPTION_CHOICE || o->type == APP_OPTION_TARGET ||
-           o->type == APP_OPTION_PROPOSAL || o->type == APP_OPTION_OBJECTIVE;
+           o->type == APP_OPTION_PROPOSAL || o->type == APP_OPTION_OBJECTIVE ||
+           o->type == APP_OPTION_OPTIMIZER;
 }
 
 /* The i-th option of a command, and of all. */

@@ -4,6 +4,7 @@
 #include <hastings/cli/commands/command.h>
 #include <hastings/experiments/run.h>
 #include <hastings/experiments/spec.h>
+#include <hastings/nn/optimizer.h>
 #include <hastings/objectives/objectives.h>
 
 enum { INDENT = 22 };
@@ -109,72 +110,108 @@ static json_t *objectives_json(void)
     return all;
 }
 
-static int run_json(const app_call *call, const char *only)
+static void print_optimizers(void)
 {
-    json_t *all = json_object();
-    if (!*only || !strcmp(only, "experiments"))
-        json_object_set_new(all, "experiments", experiments_json());
-    if (!*only || !strcmp(only, "targets"))
-        json_object_set_new(all, "targets", specs_json(app_spec_targets));
-    if (!*only || !strcmp(only, "proposals"))
-        json_object_set_new(all, "proposals", specs_json(app_spec_proposals));
-    if (!*only || !strcmp(only, "objectives"))
-        json_object_set_new(all, "objectives", objectives_json());
-    return app_call_print_json(call, all);
+    for (size_t i = 0; hs_optimizer_list(i); i++) {
+        const hs_optimizer_entry *e = hs_optimizer_list(i);
+        char text[512];
+        size_t used = (size_t)snprintf(text, sizeof text, "%s; rate=%g", e->doc, e->rate);
+        for (const hs_optimizer_number *n = e->number; n->name && used < sizeof text; n++)
+            used +=
+                (size_t)snprintf(text + used, sizeof text - used, ", %s=%g", n->name, n->standard);
+        print_entry(e->name, text);
+    }
 }
 
-static const char what[] = "experiments|targets|proposals|objectives";
+static json_t *optimizers_json(void)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; hs_optimizer_list(i); i++) {
+        const hs_optimizer_entry *e = hs_optimizer_list(i);
+        json_t *options = json_pack("{s:f}", "rate", e->rate);
+        for (const hs_optimizer_number *n = e->number; n->name; n++)
+            json_object_set_new(options, n->name, json_real(n->standard));
+        json_array_append_new(all, json_pack("{s:s, s:s, s:o}", "name", e->name, "about", e->doc,
+                                             "options", options));
+    }
+    return all;
+}
 
-static const char *what_name(size_t i, void *context)
+static void print_targets(void)
+{
+    print_specs(app_spec_targets);
+}
+
+static void print_proposals(void)
+{
+    print_specs(app_spec_proposals);
+}
+
+static json_t *targets_json(void)
+{
+    return specs_json(app_spec_targets);
+}
+
+static json_t *proposals_json(void)
+{
+    return specs_json(app_spec_proposals);
+}
+
+static const struct {
+    const char *name, *title;
+    void (*print)(void);
+    json_t *(*json)(void);
+} lists[] = {
+    { "experiments", "Experiments, for hastings run:", print_experiments, experiments_json },
+    { "targets", "Targets, with options and their defaults: gaussian,dim=100,sd=2", print_targets,
+      targets_json },
+    { "proposals", "Proposals, likewise: multi-scheme,couplings=8,width=32", print_proposals,
+      proposals_json },
+    { "objectives", "Objectives, with numbers that may be left out: ab-initio:0.2151, gsm-60",
+      print_objectives, objectives_json },
+    { "optimizers", "Optimisers, with options and their defaults: sgd,momentum=0.9",
+      print_optimizers, optimizers_json },
+};
+enum { LISTS = sizeof lists / sizeof *lists };
+
+static const char *list_name(size_t i, void *context)
 {
     (void)context;
-    static const char *const names[] = { "experiments", "targets", "proposals", "objectives" };
-    return i < 4 ? names[i] : NULL;
+    return i < LISTS ? lists[i].name : NULL;
 }
 
 static int list(const app_call *call)
 {
     const char *only = call->arguments->words ? call->arguments->word[0] : "";
-    size_t known = !*only;
-    for (size_t i = 0; what_name(i, NULL); i++)
-        known += !strcmp(only, what_name(i, NULL));
-    if (!known) {
-        char hint[APP_HINT_TEXT];
-        return app_call_fail(call, HS_EINVAL, "there are no \"%.60s\" to list%s", only,
-                             app_hint(only, what_name, NULL, "", "", hint));
+    json_t *all = call->json ? json_object() : NULL;
+    size_t shown = 0;
+    for (size_t i = 0; i < LISTS; i++) {
+        if (*only && strcmp(only, lists[i].name) != 0)
+            continue;
+        if (call->json) {
+            json_object_set_new(all, lists[i].name, lists[i].json());
+        } else {
+            printf("%s%s\n", shown ? "\n" : "", lists[i].title);
+            lists[i].print();
+        }
+        shown++;
     }
-    if (call->json)
-        return run_json(call, only);
-    if (!*only || !strcmp(only, "experiments")) {
-        printf("Experiments, for hastings run:\n");
-        print_experiments();
-    }
-    if (!*only || !strcmp(only, "targets")) {
-        printf("%sTargets, with options and defaults; write gaussian,dim=100,sd=2:\n",
-               *only ? "" : "\n");
-        print_specs(app_spec_targets);
-    }
-    if (!*only || !strcmp(only, "proposals")) {
-        printf("%sProposals, with options and defaults; write mala,step=0.1,scaled:\n",
-               *only ? "" : "\n");
-        print_specs(app_spec_proposals);
-    }
-    if (!*only || !strcmp(only, "objectives")) {
-        printf("%sObjectives, with optional numbers; write ab-initio:0.2151 or gsm-60:\n",
-               *only ? "" : "\n");
-        print_objectives();
-    }
-    return APP_EXIT_OK;
+    if (shown)
+        return call->json ? app_call_print_json(call, all) : APP_EXIT_OK;
+    json_decref(all);
+    char hint[APP_HINT_TEXT];
+    return app_call_fail(call, HS_EINVAL, "there are no \"%.60s\" to list%s", only,
+                         app_hint(only, list_name, NULL, "", "", hint));
 }
 
 const app_command app_command_list = {
     .name = "list",
-    .words = "[experiments|targets|proposals|objectives]",
-    .summary = "show experiments, targets, proposals and objectives",
-    .about = "Lists the program's experiments, and the kinds of targets, proposals and objectives "
-             "with their options and defaults: all four groups, or one.",
+    .words = "[experiments|targets|proposals|objectives|optimizers]",
+    .summary = "show experiments, targets, proposals, objectives and optimisers",
+    .about = "Lists the program's experiments, and the kinds of targets, proposals, objectives and "
+             "optimisers with their options and defaults: all groups, or one.",
     .examples = "hastings list\nhastings list proposals\nhastings list objectives --json",
     .most = 1,
-    .complete = what,
+    .complete = "experiments|targets|proposals|objectives|optimizers",
     .run = list,
 };

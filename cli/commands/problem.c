@@ -62,7 +62,7 @@ hs_train_options app_problem_training(const app_problem *p, const app_call *call
         .steps = steps,
         .starts = app_given_count(a, "starts", 8),
         .proposals = app_given_count(a, "proposals", 100),
-        .schedule = { .rate = app_given_number(a, "rate", 3e-4) },
+        .optimizer = { .rate = app_given_number(a, "rate", 0) },
         .online = app_given(a, "online"),
         .points = p->exact && !app_given(a, "online") ? NULL : p->points.x,
         .n_points = p->exact && !app_given(a, "online") ? 0 : p->points.n,
@@ -80,6 +80,18 @@ bool app_read_objective(const app_call *call, const char *text, hs_objective *o)
         return true;
     app_call_fail(call, HS_EINVAL, "--objective %.60s: %s", text, error);
     return false;
+}
+
+bool app_read_optimizer(const app_call *call, hs_optimizer_options *o)
+{
+    const char *text = app_given_text(call->arguments, "optimizer");
+    hs_message message;
+    if (text && hs_optimizer_parse(text, o, &message) != HS_OK) {
+        app_call_fail(call, HS_EINVAL, "--optimizer %.60s: %s", text, message.text);
+        return false;
+    }
+    o->rate = app_given_number(call->arguments, "rate", o->rate);
+    return true;
 }
 
 bool app_free_name(char *path, size_t size, const char *folder, const char *stem,

@@ -44,6 +44,9 @@ hs_train_options app_problem_training(const app_problem *p, const app_call *call
 /** Reads an objective from text; false, and a printed error, if the text is wrong. */
 bool app_read_objective(const app_call *call, const char *text, hs_objective *o);
 
+/** Reads the optimiser of --optimizer and --rate; false, and a printed error, if one is wrong. */
+bool app_read_optimizer(const app_call *call, hs_optimizer_options *o);
+
 /** Sets path to the first free one of folder/stem + ending, folder/stem-2 + ending, stem-3 ... */
 bool app_free_name(char *path, size_t size, const char *folder, const char *stem,
                    const char *ending);

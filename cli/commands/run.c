@@ -26,8 +26,10 @@ static json_t *settings_of(const app_arguments *a)
                                 json_integer((json_int_t)app_given_count(a, counts[i], 0)));
     if (app_given(a, "rate"))
         json_object_set_new(settings, "rate", json_real(app_given_number(a, "rate", 0)));
-    if (app_given(a, "precision"))
-        json_object_set_new(settings, "precision", json_string(app_given_text(a, "precision")));
+    static const char *const texts[] = { "optimizer", "precision" };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (app_given(a, texts[i]))
+            json_object_set_new(settings, texts[i], json_string(app_given_text(a, texts[i])));
     return settings;
 }
 
@@ -224,7 +226,8 @@ static const app_option options[] = {
     { "proposals", APP_OPTION_COUNT, "N", "proposals from each start point" },
     { "replications", APP_OPTION_COUNT, "N", "repetitions with other random numbers" },
     { "restarts", APP_OPTION_COUNT, "N", "tries of each training; the best is kept" },
-    { "rate", APP_OPTION_NUMBER, "X", "learning rate of Adam" },
+    { "optimizer", APP_OPTION_OPTIMIZER, "SPEC", "optimiser of trainings: sgd,momentum=0.9" },
+    { "rate", APP_OPTION_NUMBER, "X", "learning rate of the optimiser" },
     { "chains", APP_OPTION_COUNT, "N", "chains of each evaluation" },
     { "draws", APP_OPTION_COUNT, "N", "draws of each chain" },
     { "seed", APP_OPTION_WHOLE, "N", "seed of all random numbers" },

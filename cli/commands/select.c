@@ -76,11 +76,11 @@ static hs_objective objective_of(const scheme *s)
 
 /* A single step size may have far to go. It bears a larger rate than a network, if the rate falls
  * in the end. */
-static hs_schedule schedule_of(const scheme *s, const app_call *call, uint64_t steps)
+static hs_optimizer_options optimizer_of(const scheme *s, const app_call *call)
 {
     if (is_kind(s, "random-walk") || is_kind(s, "mala"))
-        return (hs_schedule){ HS_COSINE, .rate = 1e-2, .steps = steps };
-    return (hs_schedule){ .rate = app_given_number(call->arguments, "rate", 3e-4) };
+        return (hs_optimizer_options){ .rate = 1e-2, .schedule = { HS_COSINE } };
+    return (hs_optimizer_options){ .rate = app_given_number(call->arguments, "rate", 0) };
 }
 
 /* The loss judges single steps from draws of the target; chains show whether the steps lead
@@ -107,7 +107,7 @@ static void try_scheme(const app_call *call, app_problem *p, scheme *s, app_bars
 {
     hs_train_options o = app_problem_training(p, call, bars);
     o.objective = objective_of(s);
-    o.schedule = schedule_of(s, call, o.steps);
+    o.optimizer = optimizer_of(s, call);
     hs_proposal *proposal =
         app_spec_proposal(p->session, p->target, s->text, 0, p->points.x, p->points.n);
     if (proposal)

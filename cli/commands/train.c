@@ -58,15 +58,15 @@ static int place(const app_call *call, char path[PATH_SIZE], const char *target,
 static json_t *describe_training(const hs_train_options *o, const hs_restarts *r)
 {
     const hs_training *t = &r->training;
-    return json_pack("{s:I, s:I, s:I, s:f, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I}", //
-                     "steps", (json_int_t)t->steps, "starts", (json_int_t)o->starts, "proposals",
-                     (json_int_t)o->proposals, "rate", o->schedule.rate, "online", o->online,
-                     "tries", (json_int_t)r->tries, "best", (json_int_t)r->best, "seconds",
-                     app_json_number(t->seconds), "loss", app_json_number(r->loss[r->best]),
-                     "loss_error", app_json_number(r->loss_error[r->best]), "alpha",
-                     app_json_number(r->alpha[r->best]), "adapted",
-                     o->objective.adapt ? app_json_number(t->adapted) : json_null(), "rolled_back",
-                     (json_int_t)t->rolled_back);
+    return json_pack(
+        "{s:I, s:I, s:I, s:s, s:f, s:b, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:I}", //
+        "steps", (json_int_t)t->steps, "starts", (json_int_t)o->starts, "proposals",
+        (json_int_t)o->proposals, "optimizer", t->optimizer, "rate", t->rate, "online", o->online,
+        "tries", (json_int_t)r->tries, "best", (json_int_t)r->best, "seconds",
+        app_json_number(t->seconds), "loss", app_json_number(r->loss[r->best]), "loss_error",
+        app_json_number(r->loss_error[r->best]), "alpha", app_json_number(r->alpha[r->best]),
+        "adapted", o->objective.adapt ? app_json_number(t->adapted) : json_null(), "rolled_back",
+        (json_int_t)t->rolled_back);
 }
 
 static int print_result(const app_call *call, const char *path, const json_t *training,
@@ -91,7 +91,8 @@ static int train_problem(const app_call *call, app_problem *p, app_proposal_file
 {
     const app_arguments *a = call->arguments;
     hs_train_options o = app_problem_training(p, call, bars);
-    if (!app_read_objective(call, file->objective, &o.objective))
+    if (!app_read_objective(call, file->objective, &o.objective) ||
+        !app_read_optimizer(call, &o.optimizer))
         return APP_EXIT_USAGE;
     maker m = { p, file->proposal };
     hs_restarts r = { 0 };
@@ -144,7 +145,8 @@ static int train(const app_call *call)
         return app_call_fail(call, HS_EINVAL, "--restarts: expected at most %d",
                              (int)HS_MOST_RESTARTS);
     hs_objective checked; /* before anything that takes long */
-    if (!app_read_objective(call, file.objective, &checked))
+    hs_optimizer_options too = { 0 };
+    if (!app_read_objective(call, file.objective, &checked) || !app_read_optimizer(call, &too))
         return APP_EXIT_USAGE;
     app_interrupt_catch();
     app_bars *bars = app_bars_new(&(app_bars_options){ .quiet = call->quiet });
@@ -177,7 +179,10 @@ static const app_option options[] = {
     { "steps", APP_OPTION_COUNT, "N", "gradient steps; default: 20000" },
     { "starts", APP_OPTION_COUNT, "N", "start points of each step; default: 8" },
     { "proposals", APP_OPTION_COUNT, "N", "proposals from each start point; default: 100" },
-    { "rate", APP_OPTION_NUMBER, "X", "learning rate of Adam; default: 3e-4" },
+    { "optimizer", APP_OPTION_OPTIMIZER, "SPEC",
+      "adam, or sgd,momentum=0.9 (see hastings list optimizers); default: adam" },
+    { "rate", APP_OPTION_NUMBER, "X",
+      "learning rate; default: 3e-4 for adam, and the optimiser's own for others" },
     { "restarts", APP_OPTION_COUNT, "N",
       "tries from other initialisations; the best is kept; default: 1" },
     { "online", APP_OPTION_FLAG, NULL,

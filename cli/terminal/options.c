@@ -107,6 +107,7 @@ static const char *fault(const app_option *o, const char *value, char room[APP_H
     case APP_OPTION_TARGET:
     case APP_OPTION_PROPOSAL:
     case APP_OPTION_OBJECTIVE:
+    case APP_OPTION_OPTIMIZER:
         break;
     }
     return *value ? NULL : "something";

@@ -37,6 +37,7 @@ typedef enum {
     APP_OPTION_TARGET,    /**< text, completed as a kind of target */
     APP_OPTION_PROPOSAL,  /**< text, completed as a kind of proposal */
     APP_OPTION_OBJECTIVE, /**< text, completed as an objective */
+    APP_OPTION_OPTIMIZER, /**< text, completed as an optimiser */
 } app_option_type;
 
 typedef struct {

@@ -76,6 +76,8 @@ hs_proposal *hs_hmc(hs_session *s, const hs_target *target, const hs_hmc_options
                                                    .dim = dim,
                                                    .self = h,
                                                    .params = ps,
+                                                   .step = h->step,
+                                                   .scale = h->scale,
                                                    .normals = dim + (h->jitter > 0),
                                                    .gradients = h->leapfrogs,
                                                    .ways = 1,

@@ -18,7 +18,7 @@ int main(void)
     hs_plan *plan;
     hs_status status = hs_params_plan(&plan, loss, params, NULL, 0,
                                       &(hs_plan_options){ .starts = 128 });
-    hs_optimizer *adam = hs_adam_new(params, &(hs_adam_options){ .schedule = { .rate = 1e-2 } });
+    hs_optimizer *adam = hs_optimizer_new(params, &(hs_optimizer_options){ .rate = 1e-2 });
     double first = 0, last = 0;
     for (uint64_t step = 0; !status && step < 300; step++) {
         status = hs_plan_run(plan, &(hs_run){ .seed = 1, .step = step });
