@@ -275,10 +275,15 @@ hs_proposal *hs_kernel_mixture(hs_session *s, const hs_proposal *first, const hs
         return NULL;
     *m = (kernel_mixture){ { first, second }, p };
     const size_t a = hs_proposal_normals(first), b = hs_proposal_normals(second);
+    bool log_step;
+    const hs_param step = hs_proposal_step(first, &log_step);
     return hs_proposal_new(s, &(hs_proposal_spec){ .name = "kernel-mixture",
                                                    .dim = dim,
                                                    .self = m,
                                                    .params = hs_proposal_params(first),
+                                                   .step = step,
+                                                   .log_step = log_step,
+                                                   .scale = hs_proposal_scale(first),
                                                    .normals = a > b ? a : b,
                                                    .gradients = hs_proposal_gradients(first) +
                                                                 hs_proposal_gradients(second),

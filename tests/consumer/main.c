@@ -16,8 +16,8 @@ int main(void)
     hs_var loss = hs_mean_rows(hs_sum_last(hs_square(hs_sub(y, product))));
 
     hs_plan *plan;
-    hs_status status = hs_params_plan(&plan, loss, params, NULL, 0,
-                                      &(hs_plan_options){ .starts = 128 });
+    hs_status status =
+        hs_params_plan(&plan, loss, params, NULL, 0, &(hs_plan_options){ .starts = 128 });
     hs_optimizer *adam = hs_optimizer_new(params, &(hs_optimizer_options){ .rate = 1e-2 });
     double first = 0, last = 0;
     for (uint64_t step = 0; !status && step < 300; step++) {

@@ -239,9 +239,9 @@ static void learn_banana(bool affine)
     ck_assert_msg(!hs_params_plan(&plan, loss, ps, NULL, 0, &(hs_plan_options){ .starts = 256 }),
                   "%s", hs_tape_error(tape));
     ck_assert_int_eq(hs_plan_new(&test, &loss, 1, &(hs_plan_options){ .starts = 50000 }), HS_OK);
-    hs_optimizer *adam =
-        hs_adam_new(ps, &(hs_adam_options){ .schedule = { HS_COSINE, .rate = 0.01, .steps = 1500 },
-                                            .clip_norm = 5 });
+    hs_optimizer *adam = hs_optimizer_new(
+        ps, &(hs_optimizer_options){
+                .rate = 0.01, .schedule = { HS_COSINE, .steps = 1500 }, .clip_norm = 5 });
     ck_assert_int_eq(hs_plan_run(test, &(hs_run){ .seed = 9 }), HS_OK);
     const double before = hs_plan_scalar(test, loss);
     for (uint64_t step = 0; step < 1500; step++) {

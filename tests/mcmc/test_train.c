@@ -29,7 +29,7 @@ static bench new_bench(mode m, int threads, bool float32, mt_maker *make)
         .starts = STARTS,
         .proposals = PROPOSALS,
         .steps = STEPS,
-        .schedule = { .kind = HS_COSINE, .rate = 1e-2, .steps = STEPS, .final = 0.1 },
+        .optimizer = { .rate = 1e-2, .schedule = { HS_COSINE, .steps = STEPS, .final = 0.1 } },
         .points = m == EXACT ? NULL : b.points,
         .n_points = m == EXACT ? 0 : POINTS,
         .online = m == ONLINE
@@ -282,7 +282,8 @@ START_TEST(online_batches_start_where_the_chains_are)
 {
     bench b = new_bench(ONLINE, 1, false, mk_mala);
     b.options.objective = (hs_objective){ .name = "x", .loss = first_of_x };
-    b.options.schedule = (hs_schedule){ .rate = 1e-300 }; /* the proposal stays as it is */
+    b.options.optimizer =
+        (hs_optimizer_options){ .rate = 1e-300 }; /* the proposal stays as it is */
     const record r = watch(&b, 1);
     const uint64_t seed = ~(uint64_t)21; /* chains have a seed of their own */
     hs_chains *c = hs_sample(b.session, b.target, b.proposal,
@@ -306,7 +307,7 @@ START_TEST(stored_points_are_picked_uniformly)
 {
     bench b = new_bench(STORED, 1, false, mk_walk);
     b.options.objective = (hs_objective){ .name = "x", .loss = first_of_x };
-    b.options.schedule = (hs_schedule){ .rate = 1e-300 };
+    b.options.optimizer = (hs_optimizer_options){ .rate = 1e-300 };
     b.options.starts = 1;
     int seen[POINTS] = { 0 };
     for (uint64_t seed = 1; seed <= 100; seed++) {
@@ -365,7 +366,7 @@ START_TEST(gsm_reaches_its_acceptance)
                            .starts = 4,
                            .proposals = 25,
                            .steps = 6000,
-                           .schedule = { .rate = 3e-3 } };
+                           .optimizer = { .rate = 3e-3 } };
     static hs_training r;
     hs_evaluation e;
     ck_assert_int_eq(hs_train(s, t, p, &o, &r), HS_OK);

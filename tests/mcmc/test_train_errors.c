@@ -21,7 +21,7 @@ static hs_train_options brittle(double edge, uint64_t seed)
         .proposals = PROPOSALS,
         .steps = STEPS,
         .seed = seed,
-        .schedule = { .rate = 1e-3 }
+        .optimizer = { .rate = 1e-3 }
     };
 }
 
@@ -253,8 +253,8 @@ START_TEST(bad_options_are_named)
     ck_session_failed(s, HS_EINVAL, "batch");
     ck_assert_int_eq(hs_evaluate(s, two, q, &o, 1, &e), HS_ESHAPE);
     ck_session_failed(s, HS_ESHAPE, "standard");
-    /* A schedule that makes no sense. */
-    o.schedule = (hs_schedule){ .rate = -1 };
+    /* A rate that makes no sense. */
+    o.optimizer.rate = -1;
     ck_assert_int_ne(hs_train(s, two, p, &o, NULL), HS_OK);
     ck_assert_str_ne(hs_session_error(s), "");
     hs_session_clear(s);

@@ -27,7 +27,7 @@ START_TEST(the_papers_settings_reach_the_optimum)
                            .starts = 1,
                            .proposals = 50,
                            .steps = 20000,
-                           .schedule = { .rate = 3e-4 } };
+                           .optimizer = { .rate = 3e-4 } };
     static hs_training r;
     ck_assert_int_eq(hs_train(s, t, p, &o, &r), HS_OK);
     hs_evaluation e;

@@ -16,10 +16,11 @@ typedef struct {
     hs_params *ps;
     hs_tape *tape;
     hs_plan *plan;
-    hs_optimizer *adam;
+    hs_optimizer *optimizer;
 } training;
 
-static training open_training(hs_dtype dtype, bool factors, size_t rows, int threads, double clip)
+static training open_training(const char *optimizer, hs_dtype dtype, bool factors, size_t rows,
+                              int threads, double clip)
 {
     training t = { .ps = hs_params_new(dtype, 1), .tape = hs_tape_new(dtype) };
     const hs_mlp net =
@@ -29,16 +30,18 @@ static training open_training(hs_dtype dtype, bool factors, size_t rows, int thr
     hs_var loss = hs_mean_rows(hs_sum_last(hs_square(hs_sub(y, hs_scale(x, 2)))));
     const hs_plan_options options = { .starts = rows, .factors = factors, .threads = threads };
     ck_assert_int_eq(hs_params_plan(&t.plan, loss, t.ps, NULL, 0, &options), HS_OK);
-    t.adam = hs_adam_new(
-        t.ps,
-        &(hs_adam_options){ .schedule = { .rate = 1e-3 }, .clip_norm = clip, .threads = threads });
+    hs_optimizer_options o = { .threads = threads };
+    ck_assert_int_eq(hs_optimizer_parse(optimizer, &o, NULL), HS_OK);
+    o.rate = 1e-3;
+    o.clip_norm = clip;
+    t.optimizer = hs_optimizer_new(t.ps, &o);
     return t;
 }
 
 static void step(training *t, uint64_t number)
 {
     ck_assert_int_eq(hs_plan_run(t->plan, &(hs_run){ .seed = 1, .step = number }), HS_OK);
-    ck_assert_int_eq(hs_optimizer_step(t->adam), HS_OK);
+    ck_assert_int_eq(hs_optimizer_step(t->optimizer), HS_OK);
 }
 
 static double *numbers_of(const training *t, bool gradients)
@@ -54,7 +57,7 @@ static double *numbers_of(const training *t, bool gradients)
 
 static void close_training(training *t)
 {
-    hs_optimizer_free(t->adam);
+    hs_optimizer_free(t->optimizer);
     hs_params_forget_factors(t->ps);
     hs_plan_free(t->plan);
     hs_tape_free(t->tape);
@@ -77,8 +80,8 @@ START_TEST(the_same_training)
 {
     const hs_dtype dtype = _i % 2 ? HS_F32 : HS_F64;
     const double tolerance = dtype == HS_F32 ? 2e-4 : 1e-11, clip = _i < 2 ? 0 : 0.01;
-    training with = open_training(dtype, true, 1, 1, clip),
-             without = open_training(dtype, false, 1, 1, clip);
+    training with = open_training("adam", dtype, true, 1, 1, clip),
+             without = open_training("adam", dtype, false, 1, 1, clip);
     size_t factored = 0;
     for (size_t i = 0; i < hs_params_count(with.ps); i++) {
         const hs_factors *f = hs_params_factors(with.ps, i);
@@ -95,8 +98,8 @@ START_TEST(the_same_training)
         step(&with, i);
         step(&without, i);
         expect_close(&with, &without, true, tolerance);
-        ck_assert_close(hs_optimizer_norm(with.adam), hs_optimizer_norm(without.adam), tolerance,
-                        0);
+        ck_assert_close(hs_optimizer_norm(with.optimizer), hs_optimizer_norm(without.optimizer),
+                        tolerance, 0);
     }
     expect_close(&with, &without, false, tolerance);
     close_training(&with);
@@ -104,10 +107,30 @@ START_TEST(the_same_training)
 }
 END_TEST
 
+/* Each optimiser of the table, and those with momentum. */
+START_TEST(all_optimisers_take_factors)
+{
+    static const char *const more[] = { "sgd,momentum=0.9", "sgd,momentum=0.9,nesterov=1",
+                                        "rmsprop,momentum=0.9" };
+    for (size_t i = 0; i < 3 || hs_optimizer_list(i - 3); i++) {
+        const char *text = i < 3 ? more[i] : hs_optimizer_list(i - 3)->name;
+        training with = open_training(text, HS_F64, true, 1, 1, 0.01),
+                 without = open_training(text, HS_F64, false, 1, 1, 0.01);
+        for (uint64_t k = 0; k < STEPS; k++) {
+            step(&with, k);
+            step(&without, k);
+        }
+        expect_close(&with, &without, false, 1e-11);
+        close_training(&with);
+        close_training(&without);
+    }
+}
+END_TEST
+
 START_TEST(bits_do_not_depend_on_threads)
 {
-    training one = open_training(HS_F32, true, 1, 1, 0),
-             three = open_training(HS_F32, true, 1, 3, 0);
+    training one = open_training("adam", HS_F32, true, 1, 1, 0),
+             three = open_training("adam", HS_F32, true, 1, 3, 0);
     for (uint64_t i = 0; i < STEPS; i++) {
         step(&one, i);
         step(&three, i);
@@ -120,7 +143,7 @@ END_TEST
 
 START_TEST(several_rows_have_values)
 {
-    training t = open_training(HS_F64, true, 2, 1, 0);
+    training t = open_training("adam", HS_F64, true, 2, 1, 0);
     for (size_t i = 0; i < hs_params_count(t.ps); i++)
         ck_assert_ptr_null(hs_params_factors(t.ps, i));
     close_training(&t);
@@ -133,6 +156,7 @@ static Suite *factors_suite(void)
     TCase *tests = tcase_create("factors");
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, the_same_training, 0, 4);
+    tcase_add_test(tests, all_optimisers_take_factors);
     tcase_add_test(tests, bits_do_not_depend_on_threads);
     tcase_add_test(tests, several_rows_have_values);
     suite_add_tcase(suite, tests);

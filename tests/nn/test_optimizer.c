@@ -49,67 +49,112 @@ static double norm_of(const double *g, size_t n)
     return sqrt(sum);
 }
 
-typedef enum { SGD, MOMENTUM, NESTEROV, ADAM, ADAMW, CASES } update_case;
+/* One step of an optimiser's recursion for one element: gradient g at step t, value w, moments m and v. */
+typedef void recursion(const hs_optimizer_options *o, double g, double t, double rate, double *w,
+                       double *m, double *v);
 
-/* One step of the textbook recursion for one element. */
-static void reference(update_case c, double g, double t, double rate, double *w, double *m,
-                      double *v)
+static void sgd(const hs_optimizer_options *o, double g, double t, double rate, double *w,
+                double *m, double *v)
 {
-    const double mu = 0.8, b1 = 0.85, b2 = 0.97, eps = 1e-6, decay = 0.1;
-    switch (c) {
-    case SGD:
-        *w -= rate * g;
-        break;
-    case MOMENTUM:
-        *m = mu * *m + g;
-        *w -= rate * *m;
-        break;
-    case NESTEROV:
-        *m = mu * *m + g;
-        *w -= rate * (g + mu * *m);
-        break;
-    case ADAMW:
-        *w -= rate * decay * *w; /* fall through */
-    default:
-        *m = b1 * *m + (1 - b1) * g;
-        *v = b2 * *v + (1 - b2) * g * g;
-        *w -= rate * (*m / (1 - pow(b1, t))) / (sqrt(*v / (1 - pow(b2, t))) + eps);
-        break;
+    (void)t, (void)v;
+    *m = o->momentum * *m + g;
+    *w -= rate * (o->nesterov != 0 ? g + o->momentum * *m : *m);
+}
+
+static void adam(const hs_optimizer_options *o, double g, double t, double rate, double *w,
+                 double *m, double *v)
+{
+    *w -= rate * o->weight_decay * *w;
+    *m = o->beta1 * *m + (1 - o->beta1) * g;
+    *v = o->beta2 * *v + (1 - o->beta2) * g * g;
+    *w -= rate * (*m / (1 - pow(o->beta1, t))) / (sqrt(*v / (1 - pow(o->beta2, t))) + o->epsilon);
+}
+
+static void rmsprop(const hs_optimizer_options *o, double g, double t, double rate, double *w,
+                    double *m, double *v)
+{
+    (void)t;
+    *v = o->beta2 * *v + (1 - o->beta2) * g * g;
+    *m = o->momentum * *m + g / (sqrt(*v) + o->epsilon);
+    *w -= rate * *m;
+}
+
+static void lion(const hs_optimizer_options *o, double g, double t, double rate, double *w,
+                 double *m, double *v)
+{
+    (void)t, (void)v;
+    const double mean = o->beta1 * *m + (1 - o->beta1) * g;
+    *w -= rate * (o->weight_decay * *w + (mean > 0) - (mean < 0));
+    *m = o->beta2 * *m + (1 - o->beta2) * g;
+}
+
+/* Each optimiser of the table is here at least once. */
+static const struct {
+    const char *text;
+    recursion *step;
+} cases[] = {
+    { "sgd", sgd },
+    { "sgd,momentum=0.8", sgd },
+    { "sgd,momentum=0.8,nesterov=1", sgd },
+    { "adam,beta1=0.85,beta2=0.97,epsilon=1e-6", adam },
+    { "adamw,beta1=0.85,beta2=0.97,epsilon=1e-6,weight_decay=0.1", adam },
+    { "rmsprop,beta2=0.97,epsilon=1e-6", rmsprop },
+    { "rmsprop,beta2=0.97,epsilon=1e-6,momentum=0.8", rmsprop },
+    { "lion,beta1=0.85,beta2=0.97,weight_decay=0.1", lion },
+};
+enum { CASES = sizeof cases / sizeof *cases, ADAMW = 4 };
+
+START_TEST(every_optimiser_has_a_case)
+{
+    for (size_t i = 0; hs_optimizer_list(i); i++) {
+        const char *name = hs_optimizer_list(i)->name;
+        size_t found = 0;
+        for (size_t c = 0; c < CASES; c++)
+            found += strcspn(cases[c].text, ",") == strlen(name) &&
+                     !strncmp(cases[c].text, name, strlen(name));
+        ck_assert_msg(found > 0, "%s has no recursion in this file to be compared with", name);
     }
 }
+END_TEST
 
-static hs_optimizer *new_optimizer(hs_params *ps, update_case c, double clip, int threads)
+static hs_optimizer_options options_of(int c, double clip, int threads)
 {
-    const hs_schedule schedule = { HS_COSINE, 0.05, 0.1, 15, 4 };
-    const hs_sgd_options sgd = { schedule, c == SGD ? 0 : 0.8, c == NESTEROV, clip, threads };
-    const hs_adam_options adam = {
-        schedule, 0.85, 0.97, 1e-6, c == ADAMW ? 0.1 : 0, clip, threads
-    };
-    return c <= NESTEROV ? hs_sgd_new(ps, &sgd)
-           : c == ADAMW  ? hs_adamw_new(ps, &adam)
-                         : hs_adam_new(ps, &adam);
+    hs_optimizer_options o = { .schedule = { HS_COSINE, .final = 0.1, .steps = 15, .warmup = 4 },
+                               .threads = threads };
+    hs_message message;
+    ck_assert_msg(!hs_optimizer_parse(cases[c].text, &o, &message), "%s", message.text);
+    ck_assert_str_eq(message.text, "");
+    o.rate = 0.05;
+    o.clip_norm = clip;
+    return o;
 }
 
-static void check_updates(update_case c, hs_dtype dtype, double clip)
+static hs_optimizer *new_optimizer(hs_params *ps, int c, double clip, int threads)
+{
+    const hs_optimizer_options o = options_of(c, clip, threads);
+    return hs_optimizer_new(ps, &o);
+}
+
+static void check_updates(int c, hs_dtype dtype, double clip)
 {
     static double w[ALL], m[ALL], v[ALL], g[ALL], found[ALL];
     hs_params *ps = new_store(dtype);
     hs_params_get(ps, w);
     memset(m, 0, sizeof m);
     memset(v, 0, sizeof v);
-    const hs_schedule schedule = { HS_COSINE, 0.05, 0.1, 15, 4 };
-    hs_optimizer *optimizer = new_optimizer(ps, c, clip, 2);
+    const hs_optimizer_options o = options_of(c, clip, 2);
+    hs_optimizer *optimizer = hs_optimizer_new(ps, &o);
     for (uint64_t step = 0; step < STEPS; step++) {
         for (size_t i = 0; i < ALL; i++)
             g[i] = gradient_at(step, i);
         set_gradients(ps, g);
-        const double norm = norm_of(g, ALL), rate = hs_schedule_rate(&schedule, step);
+        const double norm = norm_of(g, ALL), rate = hs_schedule_rate(&o.schedule, o.rate, step);
         ck_assert(hs_optimizer_rate(optimizer) == rate);
         ck_assert_int_eq(hs_optimizer_step(optimizer), HS_OK);
         ck_assert_close(hs_optimizer_norm(optimizer), norm, dtype == HS_F32 ? 1e-6 : 1e-13, 0);
         const double shorten = clip > 0 && norm > clip ? clip / norm : 1;
         for (size_t i = 0; i < ALL; i++)
-            reference(c, shorten * g[i], (double)step + 1, rate, &w[i], &m[i], &v[i]);
+            cases[c].step(&o, shorten * g[i], (double)step + 1, rate, &w[i], &m[i], &v[i]);
     }
     ck_assert_uint_eq(hs_optimizer_steps(optimizer), STEPS);
     hs_params_get(ps, found);
@@ -126,41 +171,44 @@ static void check_updates(update_case c, hs_dtype dtype, double clip)
 START_TEST(updates_follow_the_recursions)
 {
     for (hs_dtype dtype = HS_F32; dtype <= HS_F64; dtype++) {
-        check_updates((update_case)_i, dtype, 0);
-        check_updates((update_case)_i, dtype, 0.5); /* always clips */
-        check_updates((update_case)_i, dtype, 1e9); /* never clips */
+        check_updates(_i, dtype, 0);
+        check_updates(_i, dtype, 0.5); /* always clips */
+        check_updates(_i, dtype, 1e9); /* never clips */
     }
 }
 END_TEST
 
-/* By hand: w = 1, g = 0.5, default Adam moves by the rate at its first step. */
+/* By hand: w = 1, g = 0.5, all defaults. */
 START_TEST(first_steps_by_hand)
 {
+    static const struct {
+        const char *name;
+        double w;
+    } first[] = {
+        { "sgd", 1 - 1e-2 * 0.5 },
+        { "adam", 1 - 1e-3 * 0.5 / (0.5 + 1e-8) },
+        { "adamw", 1 - 1e-3 * 0.01 - 1e-3 * 0.5 / (0.5 + 1e-8) },
+        { "rmsprop", 1 - 1e-3 * 0.5 / (0.5 * 0.1 + 1e-8) },
+        { "lion", 1 - 1e-4 },
+    };
     const double one = 1, half = 0.5;
-    double w;
     hs_params *ps = hs_params_new(HS_F64, 0);
     hs_param p = hs_params_add(ps, "w", hs_scalar_shape(), hs_init_values(&one));
-    hs_optimizer *adam = hs_adam_new(ps, NULL);
-    set_gradients(ps, &half);
-    ck_assert_int_eq(hs_optimizer_step(adam), HS_OK);
-    hs_param_get(p, &w);
-    ck_assert_close(w, 1 - 1e-3 * 0.5 / (0.5 + 1e-8), 0, 1e-16);
-    ck_assert_str_eq(hs_optimizer_name(adam), "adam");
-    hs_optimizer_free(adam);
-
-    hs_param_set(p, &one);
-    hs_optimizer *adamw = hs_adamw_new(ps, NULL);
-    ck_assert_int_eq(hs_optimizer_step(adamw), HS_OK);
-    hs_param_get(p, &w);
-    ck_assert_close(w, 1 - 1e-3 * 0.01 - 1e-3 * 0.5 / (0.5 + 1e-8), 0, 1e-16);
-    hs_optimizer_free(adamw);
-
-    hs_param_set(p, &one);
-    hs_optimizer *sgd = hs_sgd_new(ps, NULL);
-    ck_assert_int_eq(hs_optimizer_step(sgd), HS_OK);
-    hs_param_get(p, &w);
-    ck_assert_close(w, 1 - 1e-2 * 0.5, 0, 1e-16);
-    hs_optimizer_free(sgd);
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
+        double w;
+        hs_param_set(p, &one);
+        hs_optimizer *optimizer =
+            hs_optimizer_new(ps, &(hs_optimizer_options){ .name = first[i].name });
+        set_gradients(ps, &half);
+        ck_assert_int_eq(hs_optimizer_step(optimizer), HS_OK);
+        hs_param_get(p, &w);
+        ck_assert_close(w, first[i].w, 0, 3e-16);
+        ck_assert_str_eq(hs_optimizer_name(optimizer), first[i].name);
+        hs_optimizer_free(optimizer);
+    }
+    hs_optimizer *standard = hs_optimizer_new(ps, NULL);
+    ck_assert_str_eq(hs_optimizer_name(standard), "adam");
+    hs_optimizer_free(standard);
     hs_params_free(ps);
 }
 END_TEST
@@ -176,8 +224,8 @@ START_TEST(adam_is_exact_for_squares_of_every_size)
     const double from = f32 ? -46 : -320, to = f32 ? 20 : 150;
     hs_params *ps = hs_params_new(dtype, 0);
     hs_params_add(ps, "w", hs_dims(N), hs_init_constant(0));
-    hs_optimizer *optimizer = hs_adam_new(
-        ps, &(hs_adam_options){ .schedule = { .rate = 1 }, .beta1 = 0.5, .beta2 = 0.5 });
+    hs_optimizer *optimizer = hs_optimizer_new(
+        ps, &(hs_optimizer_options){ "adam", .rate = 1, .beta1 = 0.5, .beta2 = 0.5 });
     for (size_t i = 0; i < N; i++)
         g[i] = (i % 2 ? 1 : -1) * pow(10, from + (to - from) * (double)i / (N - 1));
     g[0] = 0;
@@ -209,7 +257,7 @@ START_TEST(bits_do_not_depend_on_threads)
     for (hs_dtype dtype = HS_F32; dtype <= HS_F64; dtype++)
         for (size_t k = 0; k < 4; k++) {
             hs_params *ps = new_store(dtype);
-            hs_optimizer *optimizer = new_optimizer(ps, (update_case)_i, 0.5, threads[k]);
+            hs_optimizer *optimizer = new_optimizer(ps, _i, 0.5, threads[k]);
             for (uint64_t step = 0; step < 5; step++) {
                 for (size_t i = 0; i < ALL; i++)
                     g[i] = gradient_at(step, i);
@@ -266,35 +314,74 @@ END_TEST
 
 START_TEST(schedules_follow_their_curves)
 {
-    const hs_schedule constant = { HS_CONSTANT, 0.3, 0, 0, 0 };
-    ck_assert(hs_schedule_rate(&constant, 0) == 0.3);
-    ck_assert(hs_schedule_rate(&constant, UINT64_MAX) == 0.3);
+    const hs_schedule constant = { HS_CONSTANT };
+    ck_assert(hs_schedule_rate(&constant, 0.3, 0) == 0.3);
+    ck_assert(hs_schedule_rate(&constant, 0.3, UINT64_MAX) == 0.3);
 
-    const hs_schedule warm = { HS_CONSTANT, 0.3, 0, 0, 4 };
+    const hs_schedule warm = { .warmup = 4 };
     for (uint64_t step = 0; step < 4; step++)
-        ck_assert_close(hs_schedule_rate(&warm, step), 0.3 * ((double)step + 1) / 4, 1e-15, 0);
-    ck_assert(hs_schedule_rate(&warm, 4) == 0.3);
+        ck_assert_close(hs_schedule_rate(&warm, 0.3, step), 0.3 * ((double)step + 1) / 4, 1e-15, 0);
+    ck_assert(hs_schedule_rate(&warm, 0.3, 4) == 0.3);
 
-    const hs_schedule cosine = { HS_COSINE, 2, 0.1, 110, 10 };
-    ck_assert_close(hs_schedule_rate(&cosine, 9), 2, 1e-15, 0);
-    ck_assert_close(hs_schedule_rate(&cosine, 10), 2, 1e-15, 0);
-    ck_assert_close(hs_schedule_rate(&cosine, 60), 1.1, 1e-14, 0);
-    ck_assert_close(hs_schedule_rate(&cosine, 35), 0.2 + 0.9 * (1 + sqrt(0.5)), 1e-14, 0);
-    ck_assert_close(hs_schedule_rate(&cosine, 110), 0.2, 1e-14, 0);
-    ck_assert_close(hs_schedule_rate(&cosine, 100000), 0.2, 1e-14, 0);
+    const hs_schedule cosine = { HS_COSINE, .final = 0.1, .steps = 110, .warmup = 10 };
+    ck_assert_close(hs_schedule_rate(&cosine, 2, 9), 2, 1e-15, 0);
+    ck_assert_close(hs_schedule_rate(&cosine, 2, 10), 2, 1e-15, 0);
+    ck_assert_close(hs_schedule_rate(&cosine, 2, 60), 1.1, 1e-14, 0);
+    ck_assert_close(hs_schedule_rate(&cosine, 2, 35), 0.2 + 0.9 * (1 + sqrt(0.5)), 1e-14, 0);
+    ck_assert_close(hs_schedule_rate(&cosine, 2, 110), 0.2, 1e-14, 0);
+    ck_assert_close(hs_schedule_rate(&cosine, 2, 100000), 0.2, 1e-14, 0);
     for (uint64_t step = 10; step < 120; step++)
-        ck_assert(hs_schedule_rate(&cosine, step) >= hs_schedule_rate(&cosine, step + 1));
+        ck_assert(hs_schedule_rate(&cosine, 2, step) >= hs_schedule_rate(&cosine, 2, step + 1));
 
-    const hs_schedule exponential = { HS_EXPONENTIAL, 2, 0.01, 100, 0 };
-    ck_assert_close(hs_schedule_rate(&exponential, 0), 2, 1e-15, 0);
-    ck_assert_close(hs_schedule_rate(&exponential, 50), 0.2, 1e-14, 0);
-    ck_assert_close(hs_schedule_rate(&exponential, 100), 0.02, 1e-14, 0);
-    ck_assert_close(hs_schedule_rate(&exponential, 1000), 0.02, 1e-14, 0);
+    const hs_schedule exponential = { HS_EXPONENTIAL, .final = 0.01, .steps = 100 };
+    ck_assert_close(hs_schedule_rate(&exponential, 2, 0), 2, 1e-15, 0);
+    ck_assert_close(hs_schedule_rate(&exponential, 2, 50), 0.2, 1e-14, 0);
+    ck_assert_close(hs_schedule_rate(&exponential, 2, 100), 0.02, 1e-14, 0);
+    ck_assert_close(hs_schedule_rate(&exponential, 2, 1000), 0.02, 1e-14, 0);
 }
 END_TEST
 
-static void assert_broken(hs_optimizer *optimizer, const char *part)
+/* A schedule of the caller's. */
+static double staircase(uint64_t step, void *context)
 {
+    const double *height = context;
+    return height[step];
+}
+
+START_TEST(a_function_can_be_the_schedule)
+{
+    double height[] = { 1, 0, 0.25, (double)NAN, -1 }, w = 0;
+    const double one = 1;
+    const hs_schedule schedule = { .function = staircase, .context = height };
+    ck_assert(hs_schedule_rate(&schedule, 3, 2) == 0.75);
+    hs_params *ps = hs_params_new(HS_F64, 0);
+    hs_param p = hs_params_add(ps, "w", hs_scalar_shape(), hs_init_zero());
+    hs_optimizer *optimizer =
+        hs_optimizer_new(ps, &(hs_optimizer_options){ "sgd", .rate = 2, .schedule = schedule });
+    set_gradients(ps, &one);
+    const double expected[] = { -2, -2, -2.5 };
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert(hs_optimizer_rate(optimizer) == 2 * height[i]);
+        ck_assert_int_eq(hs_optimizer_step(optimizer), HS_OK);
+        hs_param_get(p, &w);
+        ck_assert(w == expected[i]);
+    }
+    for (size_t i = 3; i < 5; i++) { /* a rate that is none changes nothing */
+        height[3] = height[i];
+        ck_assert_int_eq(hs_optimizer_step(optimizer), HS_EINVAL);
+        ck_assert_ptr_nonnull(strstr(hs_optimizer_error(optimizer), "schedule.function"));
+        ck_assert_ptr_nonnull(strstr(hs_optimizer_error(optimizer), "step 3"));
+        hs_param_get(p, &w);
+        ck_assert(w == expected[2]);
+    }
+    hs_optimizer_free(optimizer);
+    hs_params_free(ps);
+}
+END_TEST
+
+static void assert_broken(hs_params *ps, hs_optimizer_options o, const char *part)
+{
+    hs_optimizer *optimizer = hs_optimizer_new(ps, &o);
     for (int i = 0; i < 2; i++) {
         ck_assert_int_eq(hs_optimizer_step(optimizer), HS_EINVAL);
         ck_assert_msg(strstr(hs_optimizer_error(optimizer), part), "\"%s\" does not say \"%s\"",
@@ -305,31 +392,101 @@ static void assert_broken(hs_optimizer *optimizer, const char *part)
 
 START_TEST(wrong_options_are_reported_by_every_step)
 {
+    typedef hs_optimizer_options o;
     hs_params *ps = new_store(HS_F64);
-    assert_broken(hs_adam_new(ps, &(hs_adam_options){ .schedule = { .rate = -1 } }),
-                  "adam: schedule.rate must be positive, but is -1");
-    assert_broken(hs_adam_new(ps, &(hs_adam_options){ .schedule = { HS_COSINE, .rate = 1 } }),
+    assert_broken(ps, (o){ .name = "adagard" },
+                  "there is no optimiser \"adagard\", only sgd, adam,");
+    assert_broken(ps, (o){ .rate = -1 }, "adam: rate must be positive, but is -1");
+    assert_broken(ps, (o){ .rate = (double)INFINITY }, "rate");
+    assert_broken(ps, (o){ .schedule = { HS_COSINE } },
                   "schedule.steps must be more than schedule.warmup");
-    assert_broken(hs_adam_new(ps, &(hs_adam_options){ .schedule = { HS_EXPONENTIAL, .rate = 1,
-                                                                    .steps = 9 } }),
+    assert_broken(ps, (o){ .schedule = { HS_EXPONENTIAL, .steps = 9 } },
                   "schedule.final must be positive");
-    assert_broken(hs_adam_new(ps, &(hs_adam_options){ .beta1 = 1 }), "beta1 must be in (0, 1)");
-    assert_broken(hs_adam_new(ps, &(hs_adam_options){ .beta2 = 2 }), "beta2 must be in (0, 1)");
-    assert_broken(hs_adam_new(ps, &(hs_adam_options){ .epsilon = -1 }), "epsilon");
-    assert_broken(hs_adam_new(ps, &(hs_adam_options){ .clip_norm = (double)NAN }), "clip_norm");
-    assert_broken(hs_adam_new(ps, &(hs_adam_options){ .weight_decay = 0.1 }), "hs_adamw_new()");
-    assert_broken(hs_adamw_new(ps, &(hs_adam_options){ .weight_decay = -0.1 }),
-                  "adamw: weight_decay");
-    assert_broken(hs_sgd_new(ps, &(hs_sgd_options){ .momentum = 1 }), "momentum must be in [0, 1)");
-    assert_broken(hs_sgd_new(ps, &(hs_sgd_options){ .nesterov = true }), "with nesterov");
+    assert_broken(ps, (o){ .schedule = { HS_COSINE, .steps = 9, .function = staircase } },
+                  "schedule.function");
+    assert_broken(ps, (o){ .schedule = { .warmup = 9, .function = staircase } },
+                  "schedule.function");
+    assert_broken(ps, (o){ .beta1 = 1 }, "beta1 must be in (0, 1)");
+    assert_broken(ps, (o){ .beta2 = 2 }, "beta2 must be in (0, 1)");
+    assert_broken(ps, (o){ .epsilon = -1 }, "epsilon");
+    assert_broken(ps, (o){ .clip_norm = (double)NAN }, "clip_norm");
+    assert_broken(ps, (o){ .weight_decay = 0.1 },
+                  "adam: it has no \"weight_decay\", only rate, clip_norm, beta1, beta2, epsilon");
+    assert_broken(ps, (o){ "adamw", .weight_decay = -0.1 }, "adamw: weight_decay");
+    assert_broken(ps, (o){ "sgd", .momentum = 1 }, "momentum must be in [0, 1)");
+    assert_broken(ps, (o){ "sgd", .nesterov = 1 }, "with nesterov");
+    assert_broken(ps, (o){ "sgd", .momentum = 0.5, .nesterov = 2 }, "nesterov must be 0 or 1");
     hs_params_free(ps);
+}
+END_TEST
+
+/* Walks the table: no number may be infinite or not a number, and one that another optimiser has is refused. */
+START_TEST(numbers_are_checked)
+{
+    static const char *const names[] = { "momentum", "nesterov", "beta1",
+                                         "beta2",    "epsilon",  "weight_decay" };
+    for (size_t i = 0; hs_optimizer_list(i); i++) {
+        const hs_optimizer_entry *e = hs_optimizer_list(i);
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+            const hs_optimizer_number *n = e->number;
+            while (n->name && strcmp(n->name, names[k]) != 0)
+                n++;
+            char text[80];
+            hs_message message;
+            hs_optimizer_options o = { 0 };
+            snprintf(text, sizeof text, "%s,%s=-1", e->name, names[k]);
+            ck_assert_int_eq(hs_optimizer_parse(text, &o, &message), HS_EINVAL);
+            ck_assert_ptr_nonnull(strstr(message.text, e->name));
+            ck_assert_ptr_nonnull(strstr(message.text, names[k]));
+            snprintf(text, sizeof text, "%s,%s=nan", e->name, names[k]);
+            ck_assert_int_eq(hs_optimizer_parse(text, &o, NULL), HS_EINVAL);
+            snprintf(text, sizeof text, "%s,%s=%.17g", e->name, names[k],
+                     n->name ? n->standard : 0);
+            ck_assert_int_eq(hs_optimizer_parse(text, &o, NULL), n->name ? HS_OK : HS_EINVAL);
+        }
+    }
+}
+END_TEST
+
+START_TEST(text_is_read_or_refused)
+{
+    hs_optimizer_options o = { .beta1 = 0.5, .threads = 3, .schedule = { HS_COSINE, .steps = 7 } };
+    hs_message message;
+    ck_assert_int_eq(hs_optimizer_parse("sgd,momentum=0.5,rate=2e-3,clip_norm=4", &o, &message),
+                     HS_OK);
+    ck_assert_str_eq(o.name, "sgd");
+    ck_assert(o.momentum == 0.5 && o.rate == 2e-3 && o.clip_norm == 4 && o.beta1 == 0);
+    ck_assert(o.threads == 3 && o.schedule.steps == 7);
+    static const struct {
+        const char *text, *part;
+    } wrong[] = {
+        { "", "there is no optimiser \"\", only sgd, adam, adamw" },
+        { "adams", "there is no optimiser \"adams\"" },
+        { "ada", "there is no optimiser \"ada\"" },
+        { "adam,beta3=1", "it has no \"beta3\", only rate, clip_norm, beta1, beta2, epsilon" },
+        { "adam,", "it has no \"\"" },
+        { "adam,beta1", "beta1, but a number other than 0 was expected" },
+        { "adam,beta1=", "beta1=, but a number other than 0 was expected" },
+        { "adam,beta1=0.5x", "beta1=0.5x, but a number" },
+        { "adam,rate=0", "rate=0, but a number other than 0" },
+        { "adam,rate=-1", "rate must be positive" },
+        { "adamw,weight_decay=0", "a number other than 0" },
+        { "sgd,nesterov=1", "with nesterov" },
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ck_assert_int_eq(hs_optimizer_parse(wrong[i].text, &o, &message), HS_EINVAL);
+        ck_assert_msg(strstr(message.text, wrong[i].part), "\"%s\": \"%s\" does not say \"%s\"",
+                      wrong[i].text, message.text, wrong[i].part);
+        ck_assert(!strcmp(o.name, "sgd") && o.momentum == 0.5); /* as it was */
+    }
+    ck_assert_int_eq(hs_optimizer_parse("lion,weight_decay=0", &o, &message), HS_OK);
 }
 END_TEST
 
 START_TEST(a_store_that_fails_is_reported)
 {
     hs_params *ps = new_store(HS_F64);
-    hs_optimizer *optimizer = hs_adam_new(ps, NULL);
+    hs_optimizer *optimizer = hs_optimizer_new(ps, NULL);
     ck_assert_int_eq(hs_optimizer_step(optimizer), HS_OK);
     hs_params_add(ps, "late", hs_dims(3), hs_init_zero());
     ck_assert_int_eq(hs_optimizer_step(optimizer), HS_EINVAL);
@@ -337,7 +494,7 @@ START_TEST(a_store_that_fails_is_reported)
     hs_optimizer_free(optimizer);
     hs_params_free(ps);
 
-    optimizer = hs_adam_new(NULL, NULL);
+    optimizer = hs_optimizer_new(NULL, NULL);
     ck_assert_int_eq(hs_optimizer_step(optimizer), HS_ENOMEM);
     hs_optimizer_free(optimizer);
     ck_assert_int_eq(hs_optimizer_step(NULL), HS_ENOMEM);
@@ -345,7 +502,7 @@ START_TEST(a_store_that_fails_is_reported)
     hs_optimizer_free(NULL);
 
     hs_params *empty = hs_params_new(HS_F64, 0); /* nothing to do is no error */
-    optimizer = hs_adam_new(empty, NULL);
+    optimizer = hs_optimizer_new(empty, NULL);
     ck_assert_int_eq(hs_optimizer_step(optimizer), HS_OK);
     hs_optimizer_free(optimizer);
     hs_params_free(empty);
@@ -357,6 +514,7 @@ static Suite *optimizer_suite(void)
     Suite *suite = suite_create("optimizer");
     TCase *updates = tcase_create("updates");
     tcase_set_timeout(updates, 60);
+    tcase_add_test(updates, every_optimiser_has_a_case);
     tcase_add_loop_test(updates, updates_follow_the_recursions, 0, CASES);
     tcase_add_test(updates, first_steps_by_hand);
     tcase_add_loop_test(updates, adam_is_exact_for_squares_of_every_size, HS_F32, HS_F64 + 1);
@@ -365,6 +523,9 @@ static Suite *optimizer_suite(void)
     suite_add_tcase(suite, updates);
     TCase *options = tcase_create("options");
     tcase_add_test(options, schedules_follow_their_curves);
+    tcase_add_test(options, a_function_can_be_the_schedule);
+    tcase_add_test(options, numbers_are_checked);
+    tcase_add_test(options, text_is_read_or_refused);
     tcase_add_test(options, wrong_options_are_reported_by_every_step);
     tcase_add_test(options, a_store_that_fails_is_reported);
     suite_add_tcase(suite, options);

@@ -50,8 +50,8 @@ static void train(hs_dtype dtype, int threads, size_t shard_starts, outcome *out
                                       .shard_starts = shard_starts };
     ck_assert_msg(hs_params_plan(&plan, loss, ps, NULL, 0, &options) == HS_OK, "%s",
                   hs_tape_error(tape));
-    hs_optimizer *adam = hs_adam_new(
-        ps, &(hs_adam_options){ .schedule = { .rate = 0.01 }, .clip_norm = 2, .threads = threads });
+    hs_optimizer *adam = hs_optimizer_new(
+        ps, &(hs_optimizer_options){ .rate = 0.01, .clip_norm = 2, .threads = threads });
     for (uint64_t step = 0; step < STEPS; step++) {
         ck_assert_int_eq(hs_plan_run(plan, &(hs_run){ .seed = 3, .step = step }), HS_OK);
         out->last = hs_plan_scalar(plan, loss);
@@ -170,7 +170,7 @@ static hs_status train_and_save(const char *path)
     hs_status status = hs_params_plan(&plan, loss, ps, NULL, 0, &(hs_plan_options){ .starts = 5 });
     if (status)
         ck_assert_str_ne(hs_tape_error(tape), "");
-    hs_optimizer *adam = hs_adam_new(ps, NULL);
+    hs_optimizer *adam = hs_optimizer_new(ps, NULL);
     if (!status)
         status = hs_plan_run(plan, &(hs_run){ .seed = 1 });
     if (!status)
@@ -220,7 +220,7 @@ START_TEST(steps_allocate_nothing)
     ck_assert_int_eq(hs_params_plan(&plan, regression_loss(tape, &net), ps, NULL, 0,
                                     &(hs_plan_options){ .starts = 500 }),
                      HS_OK);
-    hs_optimizer *adam = hs_adam_new(ps, NULL);
+    hs_optimizer *adam = hs_optimizer_new(ps, NULL);
     const long before = allocations;
     for (uint64_t step = 0; step < 5; step++) {
         ck_assert_int_eq(hs_plan_run(plan, &(hs_run){ .seed = 3, .step = step }), HS_OK);

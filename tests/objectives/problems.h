@@ -108,6 +108,7 @@ static inline hs_proposal *make_proposal(hs_session *s, size_t dim, const hs_tar
                                                    .dim = dim,
                                                    .self = p,
                                                    .params = ps,
+                                                   .step = p->step,
                                                    .draw = test_propose,
                                                    .log_density = test_log_g,
                                                    .symmetric = !target });

@@ -137,9 +137,7 @@ START_TEST(library_proposals_are_problems)
     const hs_target *target = hs_target_gaussian(s, 100, NULL);
     const hs_walk_options raw = { .dim = 100 }, logarithm = { .dim = 100, .log_step = true };
     const hs_reference walk = { .target = target, .proposal = hs_random_walk(s, &raw) };
-    const hs_reference mala = { .target = target,
-                                .proposal = hs_mala(s, target, &logarithm),
-                                .log_step = true };
+    const hs_reference mala = { .target = target, .proposal = hs_mala(s, target, &logarithm) };
     expect(&walk, hs_ab_initio(0.18125), 20000, 0.247, 0.001, 1.311);
     expect(&mala, hs_ab_initio(0.18125), 20000, 0.543, 0.001, 38.56);
     hs_session_free(s);
@@ -161,7 +159,7 @@ START_TEST(training_reaches_the_target_acceptance)
                                                    .starts = 8,
                                                    .proposals = 20,
                                                    .steps = 4000,
-                                                   .schedule = { .rate = 5e-3 } },
+                                                   .optimizer = { .rate = 5e-3 } },
                               &result),
                      HS_OK);
     ck_assert_close(result.alpha, 0.3, 0, 0.02);
@@ -285,7 +283,7 @@ START_TEST(bad_problems_are_refused)
     refuses(s, &r, hs_msjd(), "has 4 dimensions, and proposal \"test\" has 5");
     r = good;
     r.proposal = NULL;
-    refuses(s, &r, hs_msjd(), "no parameters");
+    refuses(s, &r, hs_msjd(), "its proposal has no step size");
     refuses(s, &good, hs_ab_initio(-1), "the coefficient must be");
     hs_reference negative = full_problem(s, NORMAL, 4, false, false, -1);
     refuses(s, &negative, hs_msjd(), "its step is not positive");
