@@ -257,6 +257,81 @@ static hs_var nowhere(void *self, hs_var x)
     return hs_sum_last(hs_log(x));
 }
 
+/* y = x + pace n, where the proposal says that the parameter "pace" is its step, or does not. */
+static hs_var paced_draw(void *self, hs_var x, hs_var n)
+{
+    return hs_add(x, hs_mul(hs_param_var(x.tape, *(const hs_param *)self), n));
+}
+
+static hs_var paced_log_density(void *self, hs_var y, hs_var x)
+{
+    hs_var pace = hs_param_var(x.tape, *(const hs_param *)self);
+    return hs_sub(hs_log_normal(hs_div(hs_sub(y, x), pace)), hs_scale(hs_log(pace), 10));
+}
+
+START_TEST(a_proposal_says_what_its_step_is)
+{
+    hs_session *s = mt_session(24);
+    const hs_target *t = mt_target_standard(s, 10);
+    hs_params *ps = hs_session_params(s, 0);
+    hs_param pace = hs_params_add(ps, "pace", hs_scalar_shape(), hs_init_constant(0.1));
+    hs_param step = hs_params_add(ps, "step", hs_scalar_shape(), hs_init_constant(0.1));
+    hs_proposal_spec spec = { .name = "paced",
+                              .dim = 10,
+                              .self = &pace,
+                              .params = ps,
+                              .draw = paced_draw,
+                              .log_density = paced_log_density,
+                              .symmetric = true };
+    hs_proposal *silent = hs_proposal_new(s, &spec);
+    ck_assert_int_lt(hs_proposal_step(silent, NULL).index, 0);
+    ck_assert_int_lt(hs_proposal_scale(silent).index, 0);
+    ck_assert_int_eq(hs_tune(s, t, silent, NULL, NULL), HS_EINVAL);
+    ck_session_failed(s, HS_EINVAL, "paced", "step size");
+    spec.step = pace;
+    hs_proposal *p = hs_proposal_new(s, &spec);
+    hs_tuning found;
+    ck_assert_int_eq(hs_tune(s, t, p, &(hs_tune_options){ .acceptance = 0.3 }, &found), HS_OK);
+    ck_assert_close(acceptance_of(s, t, p), 0.3, 0, 0.03);
+    double value;
+    hs_param_get(pace, &value);
+    ck_assert(value == found.step);
+    hs_param_get(step, &value);
+    ck_assert(value == 0.1);
+    hs_session_free(s);
+}
+END_TEST
+
+/* The library's proposals say it, and a mixture of kernels passes on its first part's. */
+START_TEST(proposals_of_the_library_name_their_step)
+{
+    hs_session *s = mt_session(25);
+    const hs_target *t = mt_target_standard(s, 3);
+    const struct {
+        hs_proposal *proposal;
+        const char *step, *scale;
+        bool is_log;
+    } known[] = {
+        { mk_walk(s, t), "step", "", false },
+        { hs_random_walk(s, &(hs_walk_options){ .dim = 3, .log_step = true }), "log_step", "",
+          true },
+        { mk_mala(s, t), "step", "", false },
+        { mk_hmc(s, t), "step", "scale", false },
+        { mk_hmc_kernels(s, t), "step", "scale", false },
+        { mk_networks(s, t), "", "", false },
+        { NULL, "", "", false },
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        bool is_log = true;
+        ck_assert_str_eq(hs_param_name(hs_proposal_step(known[i].proposal, &is_log)),
+                         known[i].step);
+        ck_assert_str_eq(hs_param_name(hs_proposal_scale(known[i].proposal)), known[i].scale);
+        ck_assert_int_eq(is_log, known[i].is_log);
+    }
+    hs_session_free(s);
+}
+END_TEST
+
 START_TEST(bad_input_is_named)
 {
     hs_session *s = mt_session(18);
@@ -303,6 +378,8 @@ static Suite *tune_suite(void)
     tcase_add_test(tcase, short_tunings_leave_finite_numbers);
     tcase_add_test(tcase, progress_can_stop_it);
     tcase_add_test(tcase, tuning_repeats_for_any_number_of_threads);
+    tcase_add_test(tcase, a_proposal_says_what_its_step_is);
+    tcase_add_test(tcase, proposals_of_the_library_name_their_step);
     tcase_add_test(tcase, bad_input_is_named);
     tcase_add_test(tcase, no_session_is_no_memory);
     suite_add_tcase(suite, tcase);
