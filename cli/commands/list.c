@@ -206,10 +206,11 @@ static int list(const app_call *call)
 
 const app_command app_command_list = {
     .name = "list",
-    .words = "[experiments|targets|proposals|objectives|optimizers]",
+    .words = "[WHAT]",
     .summary = "show experiments, targets, proposals, objectives and optimisers",
     .about = "Lists the program's experiments, and the kinds of targets, proposals, objectives and "
-             "optimisers with their options and defaults: all groups, or one.",
+             "optimisers with their options and defaults: all groups, or WHAT, one of experiments, "
+             "targets, proposals, objectives and optimizers.",
     .examples = "hastings list\nhastings list proposals\nhastings list objectives --json",
     .most = 1,
     .complete = "experiments|targets|proposals|objectives|optimizers",

@@ -49,6 +49,27 @@ expect 0 $train
 expect 0 $train --quiet
 [ -s err ] && complain "--quiet is not: $(cat err)"
 [ -e proposals/cross-mala-ab-initio-2.json ] || complain "no second proposal: $(ls proposals)"
+# shellcheck disable=SC2086
+expect 0 $train --optimizer sgd,momentum=0.5 --rate 0.0009765625 --json
+says out '"optimizer": "sgd"'
+says out '"rate": 0.0009765625'
+# shellcheck disable=SC2086
+expect 0 $train --optimizer lion,rate=0.0625 --json
+says out '"rate": 0.0625'
+# shellcheck disable=SC2086
+expect 0 $train --json
+says out '"optimizer": "adam"'
+says out '"rate": 0.0003'
+# shellcheck disable=SC2086
+expect 2 $train --optimizer adm
+says err 'optimizer adm: there is no optimiser "adm", only sgd, adam'
+# shellcheck disable=SC2086
+expect 2 $train --optimizer adam,momentum=0.5
+says err 'adam: it has no "momentum", only rate, clip_norm, beta1'
+expect 2 run cross --quick --optimizer adam,beta1=2
+says err 'beta1 must be in (0, 1)'
+expect 0 list optimizers --json
+says out '"momentum": 0.0'
 for kind in nc npy; do
     expect 0 sample proposals/cross-mala-ab-initio.json --draws 50 --out "draws.$kind"
     expect 2 sample proposals/cross-mala-ab-initio.json --draws 50 --out "draws.$kind"
@@ -140,6 +161,7 @@ END
     completes hastings train --target lo "logistic"
     completes hastings train --proposal multi "multi-scheme"
     completes hastings train --objective msj "msjd"
+    completes hastings train --optimizer rms "rmsprop"
     completes hastings train --steps "" ""
     completes hastings fit m "mala"
     completes hastings diagnose draws.nc "draws.nc"

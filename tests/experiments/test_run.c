@@ -176,6 +176,8 @@ START_TEST(test_solved_steps)
     ck_assert_close(figure_of(r, "d-some-1", "msjd"), 1.33, 0.08, 0);
     ck_assert_close(figure_of(r, "d-most-1", "acceptance"), 0.8, 0, 0.02);
     ck_assert_close(figure_of(r, "d-most-1", "step"), 2 * 0.25335 / sqrt(50), 0.08, 0);
+    /* The same for a walk whose parameter is the logarithm of its step. */
+    ck_assert_close(figure_of(r, "d-log-1", "step"), figure_of(r, "d-most-1", "step"), 1e-4, 0);
     ck_assert_close(figure_of(r, "d-far-1", "acceptance"), 0.234, 0, 0.05);
     ck_assert_close(figure_of(r, "d-far-1", "step"), 2.38 / sqrt(50), 0.12, 0);
     ck_assert_close(figure_of(r, "d-iid-1", "msjd"), 100, 0.03, 0);

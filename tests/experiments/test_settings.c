@@ -31,7 +31,8 @@ START_TEST(test_defaults)
     ck_assert_uint_eq(set.steps, 20000);
     ck_assert_uint_eq(set.starts, 8);
     ck_assert_uint_eq(set.proposals, 100);
-    ck_assert_double_eq(set.rate, 3e-4);
+    ck_assert(!set.optimizer.name); /* Adam, with its rate */
+    ck_assert_double_eq(set.rate, 0);
     ck_assert_uint_eq(set.restarts, 1);
     ck_assert(!set.online);
     ck_assert_uint_eq(set.chains, 5);
@@ -55,7 +56,8 @@ START_TEST(test_every_setting_is_taken)
     ck_assert_msg(
         reads(
             "{ \"steps\": 11, \"starts\": 12, \"proposals\": 13, \"rate\": 0.5, \"restarts\": 14, "
-            "\"online\": true, \"chains\": 15, \"draws\": 16, \"evaluations\": 17, "
+            "\"optimizer\": \"sgd,momentum=0.5\", \"online\": true, \"chains\": 15, \"draws\": 16, "
+            "\"evaluations\": 17, "
             "\"replications\": 18, \"workers\": 19, \"precision\": \"f64\", "
             "\"reference_proposals\": 20, \"reference_chains\": 21, \"reference_warmup\": 22, "
             "\"reference_acceptance\": 0.25, \"seed\": 23 }",
@@ -71,6 +73,8 @@ START_TEST(test_every_setting_is_taken)
     ck_assert_uint_eq(set.reference_chains, 21);
     ck_assert_uint_eq(set.reference_warmup, 22);
     ck_assert_double_eq(set.rate, 0.5);
+    ck_assert_str_eq(set.optimizer.name, "sgd");
+    ck_assert_double_eq(set.optimizer.momentum, 0.5);
     ck_assert_double_eq(set.reference_acceptance, 0.25);
     ck_assert(set.online && !set.float32);
     ck_assert_uint_eq(set.seed, 23);
@@ -95,6 +99,9 @@ static const char *const wrong_settings[][2] = {
     { "{ \"rate\": 0 }", "rate must be a positive number" },
     { "{ \"rate\": -1 }", "rate must be a positive number" },
     { "{ \"rate\": \"fast\" }", "rate must be a positive number" },
+    { "{ \"optimizer\": 7 }", "here: optimizer: it must be text" },
+    { "{ \"optimizer\": \"adm\" }", "optimizer: there is no optimiser \"adm\", only sgd, adam" },
+    { "{ \"optimizer\": \"adam,beta1=2\" }", "optimizer: adam: beta1 must be in (0, 1)" },
     { "{ \"reference_acceptance\": 1 }", "reference_acceptance must be between 0 and 1" },
     { "{ \"reference_acceptance\": [] }", "reference_acceptance must be between 0 and 1" },
     { "{ \"online\": 1 }", "online must be true or false" },
