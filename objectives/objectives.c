@@ -1,234 +1,285 @@
 #include <hastings/objectives/objectives.h>
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "objectives_internal.h"
+#include "losses_internal.h"
 
-#undef HS_HERE
-#define HS_HERE at
+const hs_objective_entry *hs_objective_list(size_t i)
+{
+    return i < LOSSES ? &hs__losses[i].entry : NULL;
+}
 
-/* ---- Numbers that make no sense ---------------------------------------------------------------
+static bool is_name(const char *name, const char *text, size_t length)
+{
+    return strlen(name) == length && !memcmp(name, text, length);
+}
+
+/* ---- Numbers -----------------------------------------------------------------------------------
  */
 
-/* What the places of `number` mean. */
-enum { COEFFICIENT = 0 };               /* ab-initio */
-enum { SCALE = 0, GUARD = 1 };          /* l2hmc */
-enum { RHO = 0, LIMIT = 1, FLOOR = 2 }; /* gsm, scout */
-
-static const char *fault_of_coefficient(const hs_objective *o)
+static double *place_of(const loss_row *row, hs_objective *o, size_t i)
 {
-    const double a = o->number[COEFFICIENT];
-    return a >= 0 && isfinite(a) ? NULL : "the coefficient must be a number that is not negative";
+    if (!row->adapt)
+        return &o->number[i];
+    return i == 0 ? &o->acceptance : i == 1 ? &o->adapted : &o->number[i - 2];
 }
 
-static const char *fault_of_l2hmc(const hs_objective *o)
+static double number_at(const loss_row *row, const hs_objective *o, size_t i)
 {
-    const double s2 = o->number[SCALE], guard = o->number[GUARD];
-    if (!(s2 > 0 && isfinite(s2)))
-        return "the scale s2 must be a positive number";
-    return guard >= 0 && isfinite(guard) ? NULL : "the guard must be a number that is not negative";
+    hs_objective copy = *o;
+    return *place_of(row, &copy, i);
 }
 
-static const char *fault_of_adapted(const hs_objective *o)
+static size_t count_numbers(const loss_row *row)
 {
-    const double acceptance = o->acceptance, rho = o->number[RHO];
-    const double limit = o->number[LIMIT], floor = o->number[FLOOR];
-    if (!(acceptance > 0 && acceptance < 1))
-        return "the target acceptance must lie between 0 and 1";
-    if (!(rho > 0 && rho < 1))
-        return "the rate of adaptation must lie between 0 and 1";
-    if (!(limit > 1 && isfinite(limit)))
-        return "the limit of b must be a number above 1";
-    if (!(floor > 0 && floor < limit))
-        return "the floor of b must be a positive number below its limit";
-    return o->adapted >= floor && o->adapted <= limit
-               ? NULL
-               : "b must lie between its floor (1 / limit, if none is given) and its limit";
+    size_t n = 0;
+    while (row->entry.number[n].name)
+        n++;
+    return n;
 }
 
-/* ---- Losses -----------------------------------------------------------------------------------
- */
-
-static hs_var fail(const hs_transition *t, const hs_objective *o, const char *fault, const char *at)
+/* The place of the number that a default or an end of a range names, else the count of numbers. */
+static size_t named(const loss_row *row, const char *text)
 {
-    return hs_tape_fail(t->x.tape, HS_EINVAL, at, "objective \"%s\": %s", o->name, fault);
+    size_t i = 0;
+    while (row->entry.number[i].name &&
+           !is_name(row->entry.number[i].name, text, strcspn(text, ",])")))
+        i++;
+    return i;
 }
 
-static hs_var divergence(const hs_transition *t, const char *at)
+/* The value of a default or of an end of a range. */
+static double value_of(const loss_row *row, const hs_objective *o, const char *text)
 {
-    return hs_sub(t->log_g_fwd, t->log_pi_y);
+    if (!strncmp(text, "1/", 2))
+        return 1 / value_of(row, o, text + 2);
+    const size_t other = named(row, text);
+    return row->entry.number[other].name ? number_at(row, o, other) : strtod(text, NULL);
 }
 
-static hs_var ab_initio(const hs_transition *t, double c, const char *at)
+static bool is_out_of_range(const loss_row *row, const hs_objective *o, size_t i,
+                            char fault[LOSS_FAULT])
 {
-    return hs_sub(divergence(t, at), hs_scale(t->log_alpha, c));
-}
-
-static hs_var loss_ab_initio(const hs_transition *t, const hs_objective *o)
-{
-    const char *at = "objective \"ab-initio\"", *fault = fault_of_coefficient(o);
-    if (fault)
-        return fail(t, o, fault, at);
-    return ab_initio(t, o->number[COEFFICIENT] * (double)t->dim, at);
-}
-
-static hs_var loss_ab_initio_log(const hs_transition *t, const hs_objective *o)
-{
-    const char *at = "objective \"ab-initio-log\"", *fault = fault_of_coefficient(o);
-    const double d = (double)t->dim;
-    if (!fault && t->dim < 2)
-        fault = "d log d is 0 in one dimension";
-    if (fault)
-        return fail(t, o, fault, at);
-    return ab_initio(t, o->number[COEFFICIENT] * d * log(d), at);
-}
-
-static hs_var loss_msjd(const hs_transition *t, const hs_objective *o)
-{
-    const char *at = "objective \"msjd\"";
-    (void)o;
-    return hs_neg(hs_mul(hs_exp(t->log_alpha), hs_transition_jump(t)));
-}
-
-static hs_var loss_l2hmc(const hs_transition *t, const hs_objective *o)
-{
-    const char *at = "objective \"l2hmc\"", *fault = fault_of_l2hmc(o);
-    if (fault)
-        return fail(t, o, fault, at);
-    const double guard = o->number[GUARD];
-    hs_var jump = hs_scale(hs_transition_jump(t), 1 / o->number[SCALE]);
-    if (guard > 0) {
-        hs_var u = hs_shift(hs_mul(hs_exp(t->log_alpha), jump), guard);
-        return hs_sub(hs_recip(u), u);
+    const hs_objective_number *number = &row->entry.number[i];
+    const char *range = number->range, *end[2] = { range + 1, strchr(range, ',') + 2 };
+    const char last = range[strlen(range) - 1];
+    /* A number is no bound before it is known to be right. */
+    for (int k = 0; k < 2; k++) {
+        const size_t other = named(row, end[k]);
+        if (row->entry.number[other].name && is_out_of_range(row, o, other, fault))
+            return true;
     }
-    /* e^80 is finite in 32 bits. Beyond the bounds max and min pass no gradient; at a jump of 0 the
-     * logarithm would still pass 0 times infinity, so it is shifted by the least normal number. */
-    hs_var log_jump = hs_log(hs_shift(jump, 1.17549435e-38));
-    hs_var log_u = hs_max(hs_add(t->log_alpha, log_jump), hs_const(t->x.tape, -80));
-    log_u = hs_min(log_u, hs_const(t->x.tape, 80));
-    return hs_sub(hs_exp(hs_neg(log_u)), hs_exp(log_u));
+    const double x = number_at(row, o, i);
+    const double least = value_of(row, o, end[0]), most = value_of(row, o, end[1]);
+    if ((range[0] == '[' ? x >= least : x > least) && (last == ']' ? x <= most : x < most))
+        return false;
+    char values[64];
+    snprintf(values, sizeof values, "%c%g, %g%c", range[0], least, most, last);
+    snprintf(fault, LOSS_FAULT, "%s, %s, is %g and must lie in %s%s%s", number->name,
+             number->meaning, x, range, strcmp(values, range) ? " = " : "",
+             strcmp(values, range) ? values : "");
+    return true;
 }
 
-/* (b / d) of what - log alpha. */
-static hs_var balanced(const hs_transition *t, const hs_objective *o, hs_var what, const char *at)
+bool hs__loss_fault(const loss_row *row, const hs_objective *o, char fault[LOSS_FAULT])
 {
-    const char *fault = fault_of_adapted(o);
-    if (fault)
-        return fail(t, o, fault, at);
-    return hs_sub(hs_mul(t->adapted, hs_scale(what, 1 / (double)t->dim)), t->log_alpha);
+    for (size_t i = 0; row->entry.number[i].name; i++)
+        if (is_out_of_range(row, o, i, fault))
+            return true;
+    return false;
 }
 
-static hs_var loss_gsm(const hs_transition *t, const hs_objective *o)
-{
-    return balanced(t, o, t->log_g_fwd, "objective \"gsm\"");
-}
-
-static hs_var loss_scout(const hs_transition *t, const hs_objective *o)
-{
-    const char *at = "objective \"scout\"";
-    return balanced(t, o, divergence(t, at), at);
-}
-
-static hs_var loss_kl(const hs_transition *t, const hs_objective *o)
-{
-    (void)o;
-    return divergence(t, "objective \"kl\"");
-}
-
-static hs_var loss_nll(const hs_transition *t, const hs_objective *o)
-{
-    const char *at = "objective \"nll\"";
-    (void)o;
-    return hs_neg(t->log_g_rev);
-}
-
-static double adapt(const hs_objective *o, double b, double mean_alpha)
-{
-    if (isfinite(mean_alpha))
-        b *= 1 + o->number[RHO] * (mean_alpha - o->acceptance);
-    return fmin(fmax(b, o->number[FLOOR]), o->number[LIMIT]);
-}
-
-/* ---- Objectives -------------------------------------------------------------------------------
+/* ---- Objectives --------------------------------------------------------------------------------
  */
 
-hs_objective hs_ab_initio(double a)
+/* An objective with the numbers that are given, be they right or wrong, and the others' defaults. */
+static hs_objective make(const loss_row *row, const double *const *given)
 {
-    return (hs_objective){ .name = "ab-initio", .loss = loss_ab_initio, .number = { a } };
+    hs_objective o = { .name = row->entry.name, .loss = row->loss, .adapt = row->adapt };
+    for (size_t i = 0; row->entry.number[i].name; i++)
+        *place_of(row, &o, i) =
+            given[i] ? *given[i] : value_of(row, &o, row->entry.number[i].fallback);
+    return o;
 }
 
-hs_objective hs_ab_initio_log(double a)
+static const double *nonzero(const double *x)
 {
-    return (hs_objective){ .name = "ab-initio-log", .loss = loss_ab_initio_log, .number = { a } };
+    return *x != 0 ? x : NULL;
 }
 
-hs_objective hs_msjd(void)
+#define MAKE(id, ...)                                                                              \
+    make(&hs__losses[LOSS_##id], (const double *[HS_OBJECTIVE_NUMBERS]){ __VA_ARGS__ })
+#define WITH(o)                                                                                    \
+    &(o)->acceptance, nonzero(&(o)->b), nonzero(&(o)->rho), nonzero(&(o)->limit),                  \
+        nonzero(&(o)->floor)
+
+/* clang-format off */
+
+hs_objective hs_ab_initio(double a)                       { return MAKE(ab_initio, &a); }
+hs_objective hs_ab_initio_log(double a)                   { return MAKE(ab_initio_log, &a); }
+hs_objective hs_msjd(void)                                { return MAKE(msjd, NULL); }
+hs_objective hs_l2hmc(double s2)                          { return MAKE(l2hmc, &s2); }
+hs_objective hs_l2hmc_guarded(double s2, double guard)    { return MAKE(l2hmc, &s2, &guard); }
+hs_objective hs_gsm(double acceptance)                    { return MAKE(gsm, &acceptance); }
+hs_objective hs_gsm_with(const hs_target_acceptance *o)   { return MAKE(gsm, WITH(o)); }
+hs_objective hs_scout(double acceptance)                  { return MAKE(scout, &acceptance); }
+hs_objective hs_scout_with(const hs_target_acceptance *o) { return MAKE(scout, WITH(o)); }
+hs_objective hs_kl(void)                                  { return MAKE(kl, NULL); }
+hs_objective hs_nll(void)                                 { return MAKE(nll, NULL); }
+/* clang-format on */
+
+/* ---- Reading text ------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    const char *text; /* all of it, for messages */
+    char *error;
+    size_t size;
+} reader;
+
+static hs_status refuse(const reader *r, const char *format, ...) HS_PRINTF(2, 3);
+
+static hs_status refuse(const reader *r, const char *format, ...)
 {
-    return (hs_objective){ .name = "msjd", .loss = loss_msjd };
+    const int used = r->size ? snprintf(r->error, r->size, "objective \"%s\": ", r->text) : 0;
+    if (used >= 0 && (size_t)used < r->size) {
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(r->error + used, r->size - (size_t)used, format, arguments);
+        va_end(arguments);
+    }
+    return HS_EINVAL;
 }
 
-hs_objective hs_l2hmc_guarded(double s2, double guard)
+/* The row whose name is text[0 .. length-1], or NULL. */
+static const loss_row *find(const char *text, size_t length)
 {
-    return (hs_objective){ .name = "l2hmc", .loss = loss_l2hmc, .number = { s2, guard } };
+    for (size_t i = 0; i < LOSSES; i++)
+        if (is_name(hs__losses[i].entry.name, text, length))
+            return &hs__losses[i];
+    return NULL;
 }
 
-hs_objective hs_l2hmc(double s2)
+/* Numbers separated by commas up to the end of the text. */
+static hs_status read_numbers(const reader *r, const loss_row *row, const char *at, double *number,
+                              const double **given)
 {
-    return hs_l2hmc_guarded(s2, OBJECTIVE_GUARD);
+    const size_t most = count_numbers(row);
+    if (!most)
+        return refuse(r, "takes no numbers");
+    for (size_t i = 0;; i++) {
+        if (i == most)
+            return refuse(r, most == 1 ? "takes %zu number only" : "takes at most %zu numbers",
+                          most);
+        char *end;
+        number[i] = strtod(at, &end);
+        if (end == at || (*end && *end != ','))
+            return refuse(r, "a number is expected at \"%s\"", at);
+        if (!isfinite(number[i]))
+            return refuse(r, "number %zu is not finite", i + 1);
+        given[i] = &number[i];
+        if (!*end)
+            return HS_OK;
+        at = end + 1;
+    }
 }
 
-static hs_objective adapted(const char *name, const hs_target_acceptance *given,
-                            hs_var (*loss)(const hs_transition *t, const hs_objective *o))
+/* Whole digits up to the end of the text, as a fraction of 100. */
+static bool read_percentage(const char *at, double *fraction)
 {
-    /* What is not given has its default; what is wrong is kept, and reported by the loss. */
-    const double limit = given->limit != 0 ? given->limit : OBJECTIVE_LIMIT;
-    return (hs_objective){
-        .name = name,
-        .loss = loss,
-        .adapt = adapt,
-        .number = { given->rho != 0 ? given->rho : OBJECTIVE_RHO, limit,
-                    given->floor != 0 ? given->floor : 1 / limit },
-        .adapted = given->b != 0 ? given->b : 1,
-        .acceptance = given->acceptance,
-    };
+    const size_t digits = strspn(at, "0123456789");
+    if (!digits || digits > 2 || at[digits])
+        return false;
+    *fraction = strtod(at, NULL) / 100;
+    return true;
 }
 
-hs_objective hs_gsm_with(const hs_target_acceptance *options)
+static hs_status unknown(const reader *r)
 {
-    return adapted("gsm", options, loss_gsm);
+    char names[256];
+    size_t used = 0;
+    for (size_t i = 0; i < LOSSES && used < sizeof names; i++)
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "",
+                                 hs__losses[i].entry.name);
+    return refuse(r, "there is none of that name; there are %s", names);
 }
 
-hs_objective hs_gsm(double acceptance)
+hs_status hs_objective_parse(const char *text, hs_objective *o, char *error, size_t size)
 {
-    return hs_gsm_with(&(hs_target_acceptance){ .acceptance = acceptance });
+    const reader r = { text, error, size };
+    const char *colon = strchr(text, ':'), *dash = strrchr(text, '-');
+    const loss_row *row = find(text, colon ? (size_t)(colon - text) : strlen(text));
+    double number[HS_OBJECTIVE_NUMBERS];
+    const double *given[HS_OBJECTIVE_NUMBERS] = { NULL };
+    if (!row && !colon && dash) {
+        row = find(text, (size_t)(dash - text));
+        if (!row || !row->entry.percentage)
+            return unknown(&r);
+        if (!read_percentage(dash + 1, &number[0]))
+            return refuse(&r, "a whole percentage is expected at \"%s\"", dash + 1);
+        given[0] = &number[0];
+    }
+    if (!row)
+        return unknown(&r);
+    if (colon) {
+        const hs_status status = read_numbers(&r, row, colon + 1, number, given);
+        if (status)
+            return status;
+    }
+    for (size_t i = 0; row->entry.number[i].name; i++)
+        if (!given[i] && !row->entry.number[i].fallback)
+            return refuse(&r, "needs a number: %s:%s", row->entry.name, row->entry.number[i].name);
+    const hs_objective made = make(row, given);
+    char fault[LOSS_FAULT];
+    if (hs__loss_fault(row, &made, fault))
+        return refuse(&r, "%s", fault);
+    *o = made;
+    return HS_OK;
 }
 
-hs_objective hs_scout_with(const hs_target_acceptance *options)
+/* ---- Writing text ------------------------------------------------------------------------------
+ */
+
+/* The shortest text that reads back as the same number. */
+static int print_number(char *text, size_t size, double x)
 {
-    return adapted("scout", options, loss_scout);
+    int length = 0;
+    for (int digits = 6; digits <= 17; digits++) {
+        length = snprintf(text, size, "%.*g", digits, x);
+        if (strtod(text, NULL) == x)
+            break;
+    }
+    return length;
 }
 
-hs_objective hs_scout(double acceptance)
+static bool is_default(const loss_row *row, const hs_objective *o, size_t i)
 {
-    return hs_scout_with(&(hs_target_acceptance){ .acceptance = acceptance });
+    const char *fallback = row->entry.number[i].fallback;
+    return fallback && value_of(row, o, fallback) == number_at(row, o, i);
 }
 
-hs_objective hs_kl(void)
+const char *hs_objective_text(const hs_objective *o, char text[HS_OBJECTIVE_TEXT])
 {
-    return (hs_objective){ .name = "kl", .loss = loss_kl };
-}
-
-hs_objective hs_nll(void)
-{
-    return (hs_objective){ .name = "nll", .loss = loss_nll };
-}
-
-const char *hs__objective_fault(const hs_objective *o)
-{
-    if (o->loss == loss_ab_initio || o->loss == loss_ab_initio_log)
-        return fault_of_coefficient(o);
-    if (o->loss == loss_l2hmc)
-        return fault_of_l2hmc(o);
-    return o->loss == loss_gsm || o->loss == loss_scout ? fault_of_adapted(o) : NULL;
+    const loss_row *row = find(o->name, strlen(o->name));
+    size_t used = (size_t)snprintf(text, HS_OBJECTIVE_TEXT, "%s", o->name);
+    if (!row || row->loss != o->loss)
+        return text;
+    size_t count = count_numbers(row);
+    while (count && is_default(row, o, count - 1))
+        count--;
+    const double first = number_at(row, o, 0);
+    if (row->entry.percentage && count == 1 && first > 0 && first < 1 &&
+        round(100 * first) / 100 == first) {
+        snprintf(text + used, HS_OBJECTIVE_TEXT - used, "-%.0f", 100 * first);
+        return text;
+    }
+    for (size_t i = 0; i < count; i++) {
+        text[used++] = i ? ',' : ':';
+        used += (size_t)print_number(text + used, HS_OBJECTIVE_TEXT - used, number_at(row, o, i));
+    }
+    return text;
 }

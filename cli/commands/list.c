@@ -89,13 +89,34 @@ static json_t *specs_json(entry_list *list)
     return all;
 }
 
+/* "gsm:acceptance[,b[,rho]]": numbers after the first may be left out from the end. */
+static const char *objective_form(const hs_objective_entry *e, char form[128])
+{
+    size_t used = (size_t)snprintf(form, 128, "%s", e->name), i = 0;
+    for (; e->number[i].name && used < 128; i++)
+        used += (size_t)snprintf(form + used, 128 - used, i ? "[,%s" : ":%s", e->number[i].name);
+    for (; i > 1 && used < 128; i--)
+        used += (size_t)snprintf(form + used, 128 - used, "]");
+    return form;
+}
+
 static void print_objectives(void)
 {
     for (size_t i = 0; hs_objective_list(i); i++) {
         const hs_objective_entry *e = hs_objective_list(i);
-        char name[128];
-        snprintf(name, sizeof name, "%s%s%s", e->name, *e->numbers ? ":" : "", e->numbers);
-        print_entry(name, e->doc);
+        char text[512], form[128];
+        size_t used = (size_t)snprintf(text, sizeof text, "%s", e->doc);
+        const char *before = "; ";
+        for (const hs_objective_number *n = e->number; n->name && used < sizeof text; n++)
+            if (n->fallback) {
+                used += (size_t)snprintf(text + used, sizeof text - used, "%s%s = %s", before,
+                                         n->name, n->fallback);
+                before = ", ";
+            }
+        if (e->percentage && used < sizeof text)
+            snprintf(text + used, sizeof text - used, "; %s-60 is %s:0.6", e->name, e->name);
+        print_entry(objective_form(e, form), text);
+        print_entry("", e->formula);
     }
 }
 
@@ -104,8 +125,13 @@ static json_t *objectives_json(void)
     json_t *all = json_array();
     for (size_t i = 0; hs_objective_list(i); i++) {
         const hs_objective_entry *e = hs_objective_list(i);
-        json_array_append_new(all, json_pack("{s:s, s:s, s:s}", "name", e->name, "numbers",
-                                             e->numbers, "about", e->doc));
+        json_t *numbers = json_array();
+        for (const hs_objective_number *n = e->number; n->name; n++)
+            json_array_append_new(numbers,
+                                  json_pack("{s:s, s:s, s:s?, s:s}", "name", n->name, "about",
+                                            n->meaning, "default", n->fallback, "range", n->range));
+        json_array_append_new(all, json_pack("{s:s, s:o, s:s, s:s}", "name", e->name, "numbers",
+                                             numbers, "formula", e->formula, "about", e->doc));
     }
     return all;
 }

@@ -153,7 +153,8 @@ START_TEST(bad_fits_are_refused)
     r[0].acceptance = 0;
     refused(s, hs_fit_newton(r, NULL, &options, &fit), "its optimal acceptance");
     const hs_objective_family negative = hs_ab_initio_family(-1);
-    refused(s, hs_fit_newton(r + 1, &negative, &options, &fit), "the coefficient must be");
+    refused(s, hs_fit_newton(r + 1, &negative, &options, &fit),
+            "A, the coefficient, is -1 and must lie in [0, inf)");
     ck_assert_int_eq(hs_fit_stochastic(r, 0, NULL, &options, &fit), HS_EINVAL);
     hs_session_free(s);
 }

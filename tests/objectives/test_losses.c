@@ -2,6 +2,7 @@
 #include "support/hs_check.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <hastings/autograd/check.h>
@@ -95,37 +96,50 @@ static hs_objective kind(int k)
     return all[k];
 }
 
-START_TEST(losses_are_their_formulas)
+/* The losses of all rows of the batch. */
+static void evaluate(const hs_objective *o, double found[ROWS])
 {
-    const hs_objective o = kind(_i);
     free_transition f = make_transition(HS_F64);
-    hs_var loss = o.loss(&f.t, &o);
+    hs_var loss = o->loss(&f.t, o);
     hs_plan *plan;
     ck_assert_int_eq(hs_plan_new(&plan, &loss, 1, &(hs_plan_options){ .starts = ROWS }), HS_OK);
     for (int i = 0; i < 8; i++)
         hs_plan_set(plan, f.input[i], values[i]);
     ck_assert_int_eq(hs_plan_run(plan, &(hs_run){ 0 }), HS_OK);
-    const double *found = hs_plan_get(plan, loss);
-    for (size_t i = 0; i < ROWS; i++)
-        ck_assert_close(found[i], expected_loss(_i, i), 1e-12, 1e-12);
+    memcpy(found, hs_plan_get(plan, loss), ROWS * sizeof *found);
     hs_plan_free(plan);
     hs_tape_free(f.tape);
 }
-END_TEST
 
-START_TEST(gradients_are_right)
+START_TEST(losses_are_their_formulas)
 {
     const hs_objective o = kind(_i);
+    double found[ROWS];
+    evaluate(&o, found);
+    for (size_t i = 0; i < ROWS; i++)
+        ck_assert_close(found[i], expected_loss(_i, i), 1e-12, 1e-12);
+}
+END_TEST
+
+/* First and second derivatives against differences. */
+static void check_gradient(const hs_objective *o)
+{
     free_transition f = make_transition(HS_F64);
-    hs_var loss = o.loss(&f.t, &o);
+    hs_var loss = o->loss(&f.t, o);
     hs_gradcheck_report report;
     ck_assert_int_eq(hs_gradcheck(loss, f.input, values, 8,
                                   &(hs_gradcheck_options){ .order = 2, .starts = ROWS }, &report),
                      HS_OK);
     ck_assert_msg(report.worst < 1e-7, "%s: error %g at input %zu[%zu], order %d: %g, not %g",
-                  o.name, report.worst, report.wrt, report.element, report.order, report.found,
+                  o->name, report.worst, report.wrt, report.element, report.order, report.found,
                   report.expected);
     hs_tape_free(f.tape);
+}
+
+START_TEST(gradients_are_right)
+{
+    const hs_objective o = kind(_i);
+    check_gradient(&o);
 }
 END_TEST
 
@@ -316,19 +330,23 @@ START_TEST(bad_text_is_refused)
         { "gsm-", "a whole percentage is expected at \"\"" },
         { "gsm-6x", "a whole percentage is expected at \"6x\"" },
         { "gsm-100", "a whole percentage" },
-        { "gsm-0", "the target acceptance must lie between 0 and 1" },
-        { "gsm:60", "the target acceptance must lie between 0 and 1" },
-        { "gsm:0.6,0", "number 2 must not be 0" },
-        { "gsm:0.6,1,1.5", "the rate of adaptation" },
+        { "gsm-0", "acceptance, the target acceptance, is 0 and must lie in (0, 1)" },
+        { "gsm:60", "acceptance, the target acceptance, is 60 and must lie in (0, 1)" },
+        { "gsm:0.6,0",
+          "b, the weight to start with, is 0 and must lie in [floor, limit] = [0.0001, 10000]" },
+        { "gsm:0.6,1,1.5", "rho, the rate of adaptation, is 1.5 and must lie in (0, 1)" },
         { "gsm:0.6,1,0.1,1e4,0.1,7", "takes at most 5 numbers" },
-        { "gsm:0.6,1,0.1,20,30", "the floor of b must be a positive number below its limit" },
-        { "gsm:0.6,1,0.1,20,2", "b must lie between its floor" },
+        { "gsm:0.6,1,0.1,20,30",
+          "floor, the smallest b, is 30 and must lie in (0, limit) = (0, 20)" },
+        { "gsm:0.6,1,0.1,0.5", "limit, the largest b, is 0.5 and must lie in (1, inf)" },
+        { "gsm:0.6,1,0.1,20,2",
+          "b, the weight to start with, is 1 and must lie in [floor, limit] = [2, 20]" },
         { "ab-initio:", "a number is expected at \"\"" },
         { "ab-initio:0.1,", "takes 1 number only" },
         { "ab-initio:0.1x", "a number is expected at \"0.1x\"" },
         { "ab-initio:nan", "number 1 is not finite" },
-        { "ab-initio:-1", "the coefficient must be" },
-        { "l2hmc:0", "the scale s2 must be" },
+        { "ab-initio:-1", "A, the coefficient, is -1 and must lie in [0, inf)" },
+        { "l2hmc:0", "s2, the scale, is 0 and must lie in (0, inf)" },
         { "kl:1", "takes no numbers" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -345,18 +363,102 @@ START_TEST(bad_text_is_refused)
 }
 END_TEST
 
-START_TEST(the_list_is_what_can_be_read)
+/* ---- The table ----------------------------------------------------------------------------------
+ */
+
+/* The ends of the range of a number, which are numbers or the names of others, as the program reads
+ * them: the value that text gives the other number. */
+static double end_of(const hs_objective_entry *e, const double *number, const char *text)
+{
+    for (size_t i = 0; e->number[i].name; i++)
+        if (strncmp(text, e->number[i].name, strlen(e->number[i].name)) == 0)
+            return number[i];
+    return strtod(text, NULL);
+}
+
+static void ends_of(const hs_objective_entry *e, const double *number, size_t i, double end[2])
+{
+    const char *range = e->number[i].range;
+    ck_assert_msg(strchr("([", range[0]) && strchr(")]", range[strlen(range) - 1]) &&
+                      strstr(range, ", "),
+                  "%s: %s is no range", e->name, range);
+    end[0] = end_of(e, number, range + 1);
+    end[1] = end_of(e, number, strstr(range, ", ") + 2);
+}
+
+/* Numbers of a row that are all in range, and its text with them. */
+static size_t numbers_of(const hs_objective_entry *e, double number[HS_OBJECTIVE_NUMBERS])
 {
     size_t n = 0;
-    for (const hs_objective_entry *e; (e = hs_objective_list(n)) != NULL; n++) {
-        hs_objective o;
-        char text[64];
-        snprintf(text, sizeof text, *e->numbers ? "%s:0.5" : "%s", e->name);
-        ck_assert_int_eq(hs_objective_parse(text, &o, NULL, 0), HS_OK);
-        ck_assert_str_eq(o.name, e->name);
-        ck_assert_uint_gt(strlen(e->doc), 10);
+    for (; e->number[n].name; n++) {
+        const hs_objective_number *x = &e->number[n];
+        ck_assert_msg(x->fallback || n == 0 || !e->number[n - 1].fallback,
+                      "%s: %s must be given, after numbers that need not", e->name, x->name);
+        double end[2];
+        if (x->fallback)
+            number[n] = strncmp(x->fallback, "1/", 2) ? end_of(e, number, x->fallback)
+                                                      : 1 / end_of(e, number, x->fallback + 2);
+        else
+            ends_of(e, number, n, end),
+                number[n] = isfinite(end[1]) ? (end[0] + end[1]) / 2 : end[0] + 1;
     }
-    ck_assert_uint_eq(n, 8);
+    return n;
+}
+
+static void write_text(const hs_objective_entry *e, const double *number, size_t n, char text[200])
+{
+    int used = snprintf(text, 200, "%s", e->name);
+    for (size_t i = 0; i < n; i++)
+        used += snprintf(text + used, 200 - (size_t)used, "%c%.17g", i ? ',' : ':', number[i]);
+}
+
+START_TEST(each_row_is_read_written_and_right)
+{
+    const hs_objective_entry *e = hs_objective_list((size_t)_i);
+    ck_assert_uint_gt(strlen(e->doc), 10);
+    ck_assert_uint_gt(strlen(e->formula), 5);
+    double number[HS_OBJECTIVE_NUMBERS] = { 0 };
+    char text[200], error[300] = "", written[HS_OBJECTIVE_TEXT], again[HS_OBJECTIVE_TEXT];
+    write_text(e, number, numbers_of(e, number), text);
+    hs_objective o, same;
+    ck_assert_msg(!hs_objective_parse(text, &o, error, sizeof error), "%s", error);
+    ck_assert_str_eq(o.name, e->name);
+    ck_assert_int_eq(e->percentage, o.acceptance != 0);
+    hs_objective_text(&o, written);
+    ck_assert_int_eq(hs_objective_parse(written, &same, NULL, 0), HS_OK);
+    ck_assert_str_eq(hs_objective_text(&same, again), written);
+    double loss[ROWS];
+    evaluate(&o, loss);
+    for (size_t i = 0; i < ROWS; i++)
+        ck_assert_msg(isfinite(loss[i]), "%s: the loss of row %zu is %g", text, i, loss[i]);
+    check_gradient(&o);
+}
+END_TEST
+
+/* Each number in turn beyond either end of its range, the others as they should be. */
+START_TEST(each_row_refuses_numbers_out_of_range)
+{
+    const hs_objective_entry *e = hs_objective_list((size_t)_i);
+    double right[HS_OBJECTIVE_NUMBERS] = { 0 };
+    const size_t n = numbers_of(e, right);
+    for (size_t i = 0; i < 2 * n; i++) {
+        const char *range = e->number[i / 2].range;
+        const bool open = range[i % 2 ? strlen(range) - 1 : 0] == (i % 2 ? ')' : '(');
+        double number[HS_OBJECTIVE_NUMBERS], end[2];
+        memcpy(number, right, sizeof number);
+        ends_of(e, right, i / 2, end);
+        if (isinf(end[i % 2]))
+            continue;
+        number[i / 2] = open ? end[i % 2] : end[i % 2] + (i % 2 ? 0.5 : -0.5);
+        char text[200], error[300] = "";
+        write_text(e, number, n, text);
+        hs_objective o;
+        ck_assert_msg(hs_objective_parse(text, &o, error, sizeof error) == HS_EINVAL,
+                      "%s is accepted, where %s must lie in %s", text, e->number[i / 2].name,
+                      range);
+        ck_assert_msg(strstr(error, e->number[i / 2].name) && strstr(error, range), "%s: %s", text,
+                      error);
+    }
 }
 END_TEST
 
@@ -372,7 +474,11 @@ static Suite *losses_suite(void)
     tcase_add_test(tests, bad_numbers_are_errors_on_the_tape);
     tcase_add_test(tests, text_is_read_and_written);
     tcase_add_test(tests, bad_text_is_refused);
-    tcase_add_test(tests, the_list_is_what_can_be_read);
+    int rows = 0;
+    while (hs_objective_list((size_t)rows))
+        rows++;
+    tcase_add_loop_test(tests, each_row_is_read_written_and_right, 0, rows);
+    tcase_add_loop_test(tests, each_row_refuses_numbers_out_of_range, 0, rows);
     suite_add_tcase(suite, tests);
     return suite;
 }

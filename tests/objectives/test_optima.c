@@ -284,7 +284,7 @@ START_TEST(bad_problems_are_refused)
     r = good;
     r.proposal = NULL;
     refuses(s, &r, hs_msjd(), "its proposal has no step size");
-    refuses(s, &good, hs_ab_initio(-1), "the coefficient must be");
+    refuses(s, &good, hs_ab_initio(-1), "A, the coefficient, is -1 and must lie in [0, inf)");
     hs_reference negative = full_problem(s, NORMAL, 4, false, false, -1);
     refuses(s, &negative, hs_msjd(), "its step is not positive");
     /* A random walk's divergence is smallest at a step of 1. */
