@@ -366,8 +366,7 @@ END_TEST
 /* ---- The table ----------------------------------------------------------------------------------
  */
 
-/* The ends of the range of a number, which are numbers or the names of others, as the program reads
- * them: the value that text gives the other number. */
+/* A default or an end of a range: a number, or another number of the row by its name. */
 static double end_of(const hs_objective_entry *e, const double *number, const char *text)
 {
     for (size_t i = 0; e->number[i].name; i++)
@@ -386,7 +385,7 @@ static void ends_of(const hs_objective_entry *e, const double *number, size_t i,
     end[1] = end_of(e, number, strstr(range, ", ") + 2);
 }
 
-/* Numbers of a row that are all in range, and its text with them. */
+/* Numbers of a row that are all in range: defaults, and middles of ranges. */
 static size_t numbers_of(const hs_objective_entry *e, double number[HS_OBJECTIVE_NUMBERS])
 {
     size_t n = 0;
@@ -395,12 +394,13 @@ static size_t numbers_of(const hs_objective_entry *e, double number[HS_OBJECTIVE
         ck_assert_msg(x->fallback || n == 0 || !e->number[n - 1].fallback,
                       "%s: %s must be given, after numbers that need not", e->name, x->name);
         double end[2];
-        if (x->fallback)
-            number[n] = strncmp(x->fallback, "1/", 2) ? end_of(e, number, x->fallback)
-                                                      : 1 / end_of(e, number, x->fallback + 2);
+        ends_of(e, number, n, end);
+        if (!x->fallback)
+            number[n] = isfinite(end[1]) ? (end[0] + end[1]) / 2 : end[0] + 1;
+        else if (strncmp(x->fallback, "1/", 2) == 0)
+            number[n] = 1 / end_of(e, number, x->fallback + 2);
         else
-            ends_of(e, number, n, end),
-                number[n] = isfinite(end[1]) ? (end[0] + end[1]) / 2 : end[0] + 1;
+            number[n] = end_of(e, number, x->fallback);
     }
     return n;
 }
