@@ -2,12 +2,12 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "limits.h"
 #include "measure.h"
 #include "rows.h"
-#include "tables.h"
 
 /* Of a case with Ab Initio in f32 or, if there is a kernel, of 100 chains of it on the case's posterior. */
 typedef struct {
@@ -36,58 +36,61 @@ static bool is_of(const json_t *row, const aim *a)
                      strcmp(text_of(row, "type"), "f32") == 0;
 }
 
-/* A figure, bold if it is what was aimed at. */
-static void reached(FILE *out, double figure, bool met, const char *unit)
+/* The cells of a line's case and aim. */
+static void write_goal(app_buffer *page, const char *name, double wanted, const char *of)
 {
-    if (isfinite(figure))
-        fprintf(out, met ? " **%.3g%s** |" : " %.3g%s |", figure, unit);
-    else
-        fprintf(out, " - |");
+    char text[APP_NUMBER_TEXT];
+    app_buffer_cell(page, "%s", name);
+    app_buffer_cell(page, "%s%s", app_number_text(wanted, "", text), of);
 }
 
-static void write_ratio(FILE *out, const json_t *list, const json_t *row, const aim *a, int which,
-                        int all)
+/* A figure, bold if the aim is met. */
+static void reached(app_buffer *page, double figure, bool met, const char *unit)
 {
-    static const char *const who[] = { "torch", "jax" }, *const names[] = { "PyTorch", "JAX" };
-    const double wanted = which ? a->jax : a->torch;
-    double times[2], share[2];
-    for (int way = 0; way < 2; way++) {
-        const int threads = way ? all : 1;
-        times[way] = time_of(row, who[which], threads) / time_of(row, "hastings", threads);
-        share[way] =
-            a->kind ? share_of_sampling(list, row, threads) : share_of_steps(list, row, threads);
-    }
-    fprintf(out, " %g times %s |", wanted, names[which]);
-    for (int way = 0; way < 2; way++)
-        reached(out, times[way], times[way] >= wanted, "");
-    for (int way = 0; way < 2; way++)
-        cell(out, times[way] / share[way], "");
-    fprintf(out, "\n");
+    char text[APP_NUMBER_TEXT];
+    app_buffer_cell(page, met && isfinite(figure) ? "**%s**" : "%s",
+                    app_number_text(figure, unit, text));
 }
 
-static void write_aim(FILE *out, const json_t *list, const json_t *row, const aim *a, int all)
+/* The cells at the limit, which end a line. */
+static void write_limits(app_buffer *page, double one, double several, const char *unit)
 {
+    app_buffer_number(page, one, unit);
+    app_buffer_number(page, several, unit);
+    app_buffer_line(page);
+}
+
+static void write_aim(app_buffer *page, const json_t *list, const json_t *row, const aim *a,
+                      int all)
+{
+    static const char *const who[] = { "torch", "jax" };
+    static const char *const of[] = { " times PyTorch", " times JAX", "% of the limit" };
+    const double wanted[] = { a->torch, a->jax, 100 * a->share };
+    char name[200];
+    snprintf(name, sizeof name, "%s%s%s", text_of(row, "title"), a->kind ? ", 100 chains, " : "",
+             a->kind ? a->kind : "");
     for (int line = 0; line < 3; line++) {
-        if ((line == 0 ? a->torch : line == 1 ? a->jax : a->share) == 0)
+        if (wanted[line] == 0)
             continue;
-        fprintf(out, "| %s%s%s |", text_of(row, "title"), a->kind ? ", 100 chains, " : "",
-                a->kind ? a->kind : "");
-        if (line < 2) {
-            write_ratio(out, list, row, a, line, all);
-            continue;
-        }
-        fprintf(out, " %g%% of the limit |", 100 * a->share);
-        for (int threads = 1; threads <= all; threads += all - 1) {
+        const char *unit = line < 2 ? "" : "%";
+        double limit[2];
+        write_goal(page, name, wanted[line], of[line]);
+        for (int way = 0; way < 2; way++) {
+            const int threads = way ? all : 1;
             const double share = a->kind ? share_of_sampling(list, row, threads)
                                          : share_of_steps(list, row, threads);
-            reached(out, 100 * share, share >= a->share, "%");
+            double figure = 100 * share;
+            if (line < 2)
+                figure = time_of(row, who[line], threads) / time_of(row, "hastings", threads);
+            limit[way] = line < 2 ? figure / share : 100;
+            reached(page, figure, figure >= wanted[line], unit);
         }
-        fprintf(out, " 100%% | 100%% |\n");
+        write_limits(page, limit[0], limit[1], unit);
     }
 }
 
 /* Nanoseconds of a whole step for each of its normals, in the random walk that has the most to do with them. */
-static void write_normals(FILE *out, const json_t *steps, int all)
+static void write_normals(app_buffer *page, const json_t *steps, int all)
 {
     size_t i;
     json_t *row;
@@ -95,33 +98,34 @@ static void write_normals(FILE *out, const json_t *steps, int all)
     {
         if (!is_of(row, &(aim){ .name = "rwm1000" }))
             continue;
-        fprintf(out, "| %s | %g ns a normal, the rest of the step included |",
-                text_of(row, "title"), most_ns_of_normal);
+        write_goal(page, text_of(row, "title"), most_ns_of_normal,
+                   " ns a normal, the rest of the step included");
         for (int threads = 1; threads <= all; threads += all - 1) {
             const double ns =
                 1e9 * seconds_of(row, "hastings", threads) / number_of(row, NULL, "normals");
-            reached(out, ns, ns <= most_ns_of_normal, "");
+            reached(page, ns, ns <= most_ns_of_normal, "");
         }
-        fprintf(out, " - | - |\n");
+        write_limits(page, (double)NAN, (double)NAN, "");
     }
 }
 
 /* The slowest of all cases but MNIST, whose parameters take long to draw. */
-static void write_slowest_first(FILE *out, const json_t *first)
+static void write_slowest_first(app_buffer *page, const json_t *first)
 {
     double slowest = (double)NAN;
     size_t i;
     json_t *row;
     json_array_foreach(first, i, row) if (strcmp(text_of(row, "case"), "mnist") != 0) slowest =
         fmax(slowest, number_of(row, "seconds", "hastings"));
-    fprintf(out, "| all but MNIST, the slowest | %g s from start to first step | - |",
-            most_seconds_to_first);
-    reached(out, slowest, slowest <= most_seconds_to_first, "");
-    fprintf(out, " - | - |\n");
+    write_goal(page, "all but MNIST, the slowest", most_seconds_to_first,
+               " s from start to first step");
+    app_buffer_cell(page, "-");
+    reached(page, slowest, slowest <= most_seconds_to_first, "");
+    write_limits(page, (double)NAN, (double)NAN, "");
 }
 
 /* What all threads are worth where there are shards for them: in the middle of all rows, and in the worst. */
-static void write_threads(FILE *out, const json_t *steps, int all)
+static void write_threads(app_buffer *page, const json_t *steps, int all)
 {
     enum { MOST = 1000 };
     static double times[MOST];
@@ -136,15 +140,16 @@ static void write_threads(FILE *out, const json_t *steps, int all)
     const double middle = n ? median(times, n) : (double)NAN; /* sorts them */
     const double figures[2] = { middle, n ? times[0] : (double)NAN };
     for (int k = 0; k < 2; k++) {
-        fprintf(out, "| all of several shards, %s | %g times one thread | - |",
-                k ? "the worst" : "median", least_of_two_threads);
-        reached(out, figures[k], figures[k] >= least_of_two_threads, "");
-        fprintf(out, " - | %d |\n", all);
+        write_goal(page, k ? "all of several shards, the worst" : "all of several shards, median",
+                   least_of_two_threads, " times one thread");
+        app_buffer_cell(page, "-");
+        reached(page, figures[k], figures[k] >= least_of_two_threads, "");
+        write_limits(page, (double)NAN, all, "");
     }
 }
 
 /* What is left of their speed with more threads than there are cores, in the case where it is least. */
-static void write_many_threads(FILE *out, const json_t *scaling, int all)
+static void write_many_threads(app_buffer *page, const json_t *scaling, int all)
 {
     double least = (double)NAN;
     size_t i, k;
@@ -158,39 +163,40 @@ static void write_many_threads(FILE *out, const json_t *scaling, int all)
             least =
                 fmin(least, number_of(row, NULL, "seconds") / number_of(other, NULL, "seconds"));
     }
-    fprintf(out,
-            "| cross, Heart, the worst | more threads than cores: %g times the speed of %d | - |",
-            least_of_many_threads, all);
-    reached(out, least, least >= least_of_many_threads, "");
-    fprintf(out, " - | 1 |\n");
+    char text[APP_NUMBER_TEXT];
+    app_buffer_cell(page, "cross, Heart, the worst");
+    app_buffer_cell(page, "more threads than cores: %s times the speed of %d",
+                    app_number_text(least_of_many_threads, "", text), all);
+    app_buffer_cell(page, "-");
+    reached(page, least, least >= least_of_many_threads, "");
+    write_limits(page, (double)NAN, 1, "");
 }
 
-void write_aims(FILE *out, const json_t *file, int all)
+void write_aims(app_buffer *page, const json_t *file, int all)
 {
     const json_t *steps = json_object_get(file, "steps"),
                  *sampling = json_object_get(file, "sampling");
     if (all < 2)
         return;
-    fprintf(
-        out,
-        "\n## Aims\n\n"
-        "Ab Initio, f32; what is reached is bold. *At the limit* is what it would be if we took "
-        "all of the machine's limit and the peer stayed as it is: where that is less than the "
-        "aim, no program with as many multiply-adds can reach it on this machine. Walks and MALA "
-        "have no products to "
-        "count.\n\n"
-        "| case | aim | 1 thread | %d threads | at the limit, 1 thread | %d threads "
-        "|\n|---|---|---|---|---|---|\n",
-        all, all);
+    app_buffer_put(
+        page, "\n## Aims\n\n"
+              "Ab Initio, f32; what is reached is bold. *At the limit* is what it would be if we "
+              "took all of the machine's limit and the peer stayed as it is: where that is less "
+              "than the aim, no program with as many multiply-adds can reach it on this machine. "
+              "Walks and MALA have no products to count.\n\n");
+    char several[32];
+    snprintf(several, sizeof several, "%d threads", all);
+    app_buffer_headings(page, (const char *[]){ "case", "aim", "1 thread", several,
+                                                "at the limit, 1 thread", several, NULL });
     for (size_t a = 0; a < sizeof aims / sizeof *aims; a++) {
         const json_t *list = aims[a].kind ? sampling : steps;
         size_t i;
         json_t *row;
         json_array_foreach(list, i, row) if (is_of(row, &aims[a]))
-            write_aim(out, list, row, &aims[a], all);
+            write_aim(page, list, row, &aims[a], all);
     }
-    write_normals(out, steps, all);
-    write_slowest_first(out, json_object_get(file, "first"));
-    write_threads(out, steps, all);
-    write_many_threads(out, json_object_get(file, "scaling"), all);
+    write_normals(page, steps, all);
+    write_slowest_first(page, json_object_get(file, "first"));
+    write_threads(page, steps, all);
+    write_many_threads(page, json_object_get(file, "scaling"), all);
 }

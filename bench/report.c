@@ -8,6 +8,7 @@
 #include <jansson.h>
 
 #include <hastings/cli/plot/plot.h>
+#include <hastings/experiments/text_file.h>
 
 #include "aims.h"
 #include "rows.h"
@@ -27,7 +28,7 @@ static void note_difference(differences *d, const json_t *row, const json_t *one
     d->count[wide]++;
 }
 
-static void write_differences(FILE *out, const json_t *steps, const json_t *checks)
+static void write_differences(app_buffer *page, const json_t *steps, const json_t *checks)
 {
     differences d = { .count = { 0, 0 } };
     size_t i;
@@ -38,11 +39,12 @@ static void write_differences(FILE *out, const json_t *steps, const json_t *chec
     json_array_foreach(checks, i, row) note_difference(&d, row, row);
     for (int wide = 0; wide < 2; wide++)
         if (d.count[wide])
-            fprintf(out,
-                    "- %s: %d comparisons; the loss differs by at most %.1e of itself, the "
-                    "gradient by %.1e of its "
-                    "largest component.\n",
-                    wide ? "f64" : "f32", d.count[wide], d.loss[wide], d.gradient[wide]);
+            app_buffer_print(
+                page,
+                "- %s: %d comparisons; the loss differs by at most %.1e of itself, the "
+                "gradient by %.1e of its "
+                "largest component.\n",
+                wide ? "f64" : "f32", d.count[wide], d.loss[wide], d.gradient[wide]);
 }
 
 /* Times faster than the best peer, for each case that has one. */
@@ -102,15 +104,15 @@ static bool range_of(const json_t *list, const char *key, double range[2])
     return !isnan(range[0]);
 }
 
-static void write_range(FILE *out, const double range[2])
+static void write_range(app_buffer *page, const double range[2])
 {
-    fprintf(out, "%g", range[0]);
+    app_buffer_print(page, "%g", range[0]);
     if (range[1] > range[0])
-        fprintf(out, " to %g", range[1]);
+        app_buffer_print(page, " to %g", range[1]);
 }
 
 /* In parentheses, the rounds of each part, where rows say them. */
-static void write_rounds(FILE *out, const json_t *all)
+static void write_rounds(app_buffer *page, const json_t *all)
 {
     static const char *const parts[] = { "steps", "sampling", "first", "scaling" };
     const char *before = " (";
@@ -119,97 +121,97 @@ static void write_rounds(FILE *out, const json_t *all)
         double range[2];
         if (!range_of(list, "rounds", range))
             continue;
-        fprintf(out, "%s%s: ", before, parts[k]);
-        write_range(out, range);
-        fprintf(out, range[1] > 1 ? " rounds" : " round");
+        app_buffer_print(page, "%s%s: ", before, parts[k]);
+        write_range(page, range);
+        app_buffer_print(page, range[1] > 1 ? " rounds" : " round");
         before = ", ";
         if (range_of(list, "round_seconds", range)) {
-            fprintf(out, " of ");
-            write_range(out, range);
-            fprintf(out, " s");
+            app_buffer_print(page, " of ");
+            write_range(page, range);
+            app_buffer_print(page, " s");
         }
     }
     if (before[0] == ',')
-        fprintf(out, ")");
+        app_buffer_print(page, ")");
 }
 
-/* Appends what somebody wrote about the figures. */
-static bool write_notes(FILE *out, const char *path)
+/* Appends a file of notes on the figures. */
+static bool write_notes(app_buffer *page, const char *path)
 {
     FILE *notes = fopen(path, "r");
     if (!notes) {
         fprintf(stderr, "%s: cannot open it: %s\n", path, strerror(errno));
         return false;
     }
-    for (int c; (c = getc(notes)) != EOF;)
-        putc(c, out);
+    char part[4096];
+    while (fgets(part, sizeof part, notes))
+        app_buffer_put(page, part);
     fclose(notes);
     return true;
 }
 
+static void write_page(app_buffer *page, const json_t *all, int threads, const char *picture)
+{
+    const json_t *steps = json_object_get(all, "steps"),
+                 *sampling = json_object_get(all, "sampling");
+    const char *processor = text_of(all, "processor"); /* not in files of before it was noted */
+    app_buffer_print(page,
+                     "# Performance\n\n"
+                     "Made from [bench/performance.json](../bench/performance.json), which `./run "
+                     "bench steps --json FILE` measures on your machine. %s%s%s, %d thread%s; "
+                     "medians of rounds in which all contenders take turns",
+                     processor, *processor ? ", " : "", text_of(all, "isa"), threads,
+                     threads == 1 ? "" : "s");
+    write_rounds(page, all);
+    app_buffer_put(page, ". What follows from the figures is said at the end.");
+    const char *name;
+    json_t *version;
+    json_object_foreach(json_object_get(all, "peers"), name, version)
+        app_buffer_print(page, " Peer: %s.", json_string_value(version));
+    app_buffer_print(page,
+                     "\n\n![times faster than the faster of PyTorch and JAX](%s)\n"
+                     "\n## Ahead and behind\n\n"
+                     "How many times as fast as the faster of PyTorch and JAX, on as many threads, "
+                     "over the rows below that have one of them.\n\n",
+                     picture);
+    write_summary(page, steps, sampling, threads);
+    write_aims(page, all, threads);
+    app_buffer_put(page,
+                   "\n## What is compared\n\n"
+                   "A step is all of it: start points, noise, loss, gradient, Adam. Peers are "
+                   "the fastest of several variants each ([bench/peers](../bench/peers)), "
+                   "with the same mathematics:\n\n");
+    write_differences(page, steps, json_object_get(all, "checks"));
+    app_buffer_put(page,
+                   "\n## Gradient steps\n\nThe limit is the machine's rate of fused "
+                   "multiply-adds, measured in the same run, and counts the matrix products "
+                   "alone; for MNIST it is memory, and counts the bytes that weights and Adam "
+                   "need at least.\n");
+    write_steps(page, steps, threads);
+    write_sampling(page, sampling, threads);
+    write_first(page, json_object_get(all, "first"));
+    write_scaling(page, json_object_get(all, "scaling"));
+}
+
 bool report_write(const char *json, const char *notes, const char *markdown, const char *svg)
 {
-    json_error_t error;
-    json_t *all = json_load_file(json, 0, &error);
+    hs_message message;
+    json_t *all = app_json_read(json, &message);
     if (!all) {
-        fprintf(stderr, "%s, line %d: %s\n", json, error.line, error.text);
-        return false;
-    }
-    FILE *out = fopen(markdown, "w");
-    if (!out) {
-        fprintf(stderr, "%s: cannot create it: %s\n", markdown, strerror(errno));
-        json_decref(all);
+        fprintf(stderr, "%s\n", message.text);
         return false;
     }
     const int threads = (int)number_of(all, NULL, "threads");
-    const json_t *steps = json_object_get(all, "steps"),
-                 *sampling = json_object_get(all, "sampling");
-    json_t *peers = json_object_get(all, "peers");
-    const char *processor = text_of(all, "processor"); /* not in files of before it was noted */
-    const char *picture = strrchr(svg, '/');
-    fprintf(out,
-            "# Performance\n\n"
-            "Made from [bench/performance.json](../bench/performance.json), which `./run bench "
-            "steps --json FILE` "
-            "measures on your machine. %s%s%s, %d thread%s; medians of rounds in which all "
-            "contenders take turns",
-            processor, *processor ? ", " : "", text_of(all, "isa"), threads,
-            threads == 1 ? "" : "s");
-    write_rounds(out, all);
-    fprintf(out, ". What follows from the figures is said at the end.");
-    const char *name;
-    json_t *version;
-    json_object_foreach(peers, name, version)
-        fprintf(out, " Peer: %s.", json_string_value(version));
-    fprintf(out,
-            "\n\n![times faster than the faster of PyTorch and JAX](%s)\n"
-            "\n## Ahead and behind\n\n"
-            "How many times as fast as the faster of PyTorch and JAX, on as many threads, over the "
-            "rows below that have one of them.\n\n",
-            picture ? picture + 1 : svg);
-    bool ok = write_summary(out, steps, sampling, threads);
-    write_aims(out, all, threads);
-    fprintf(out,
-            "\n## What is compared\n\n"
-            "A step is all of it: start points, noise, loss, gradient, Adam. Peers are the fastest "
-            "of several variants "
-            "each ([bench/peers](../bench/peers)), with the same mathematics:\n\n");
-    write_differences(out, steps, json_object_get(all, "checks"));
-    fprintf(out, "\n## Gradient steps\n\nThe limit is the machine's rate of fused multiply-adds, "
-                 "measured in the same "
-                 "run, and counts the matrix products alone; for MNIST it is memory, and counts "
-                 "the bytes that weights "
-                 "and Adam need at least.\n");
-    write_steps(out, steps, threads);
-    write_sampling(out, sampling, threads);
-    write_first(out, json_object_get(all, "first"));
-    write_scaling(out, json_object_get(all, "scaling"));
-    const bool noted = write_notes(out, notes);
-    if (fclose(out) != 0) {
-        fprintf(stderr, "%s: cannot write it: %s\n", markdown, strerror(errno));
+    const char *folder = strrchr(svg, '/');
+    app_buffer page = { 0 };
+    write_page(&page, all, threads, folder ? folder + 1 : svg);
+    bool ok = write_notes(&page, notes);
+    if (ok && app_buffer_save(&page, markdown, &message)) {
+        fprintf(stderr, "%s\n", message.text);
         ok = false;
     }
-    ok = write_chart(steps, threads, svg) && noted && ok;
+    ok = ok && write_chart(json_object_get(all, "steps"), threads, svg);
+    app_buffer_free(&page);
     json_decref(all);
     return ok;
 }

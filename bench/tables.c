@@ -1,105 +1,90 @@
 #include "tables.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include <hastings/tensor/memory.h>
 
 #include "limits.h"
 #include "measure.h"
 #include "rows.h"
 
-void cell(FILE *out, double x, const char *unit)
-{
-    if (!isfinite(x))
-        fprintf(out, " - |");
-    else if (fabs(x) >= 99.95)
-        fprintf(out, " %.0f%s |", x, unit);
-    else
-        fprintf(out, " %.3g%s |", x, unit);
-}
-
 /* ---- All of them ---------------------------------------------------------------------------- */
 
-/* What a row is of, and how many times as fast we are in it. */
-static void write_behind(FILE *out, const json_t *row, double times)
+/* The name of a row, and how many times as fast we are in it. */
+static void write_behind(app_buffer *text, const json_t *row, double times)
 {
     const char *kind = text_of(row, "kind"), *type = text_of(row, "type");
     const double chains = number_of(row, NULL, "chains");
-    fprintf(out, "%s, %s", text_of(row, "title"), *kind ? kind : text_of(row, "objective"));
+    app_buffer_print(text, "%s%s, %s", text->length ? "; " : "", text_of(row, "title"),
+                     *kind ? kind : text_of(row, "objective"));
     if (*type && strcmp(type, "f32") != 0)
-        fprintf(out, ", %s", type);
+        app_buffer_print(text, ", %s", type);
     if (isfinite(chains))
-        fprintf(out, ", %.0f chain%s", chains, chains == 1 ? "" : "s");
-    fprintf(out, " (%.3g)", times);
+        app_buffer_print(text, ", %.0f chain%s", chains, chains == 1 ? "" : "s");
+    app_buffer_print(text, " (%.3g)", times);
 }
 
 /* One line, from as much memory as the list has rows. */
-static void write_standing(FILE *out, const char *part, const json_t *list, int threads,
+static void write_standing(app_buffer *page, const char *part, const json_t *list, int threads,
                            double *times)
 {
     size_t i, n = 0, ahead = 0;
     json_t *row;
+    app_buffer behind = { 0 };
     json_array_foreach(list, i, row)
     {
         times[n] = times_faster(row, threads);
         if (!isfinite(times[n]))
             continue;
-        ahead += times[n] >= 1;
+        if (times[n] >= 1)
+            ahead++;
+        else
+            write_behind(&behind, row, times[n]);
         n++;
     }
-    fprintf(out, "| %s | %d | %zu of %zu |", part, threads, ahead, n);
-    if (n) {
-        const double upper = median(times, n); /* sorts them */
-        cell(out, times[0], "");
-        cell(out, (times[(n - 1) / 2] + upper) / 2, "");
-        cell(out, times[n - 1], "");
-    } else {
-        fprintf(out, " - | - | - |");
-    }
-    const char *before = " ";
-    json_array_foreach(list, i, row)
-    {
-        const double of_row = times_faster(row, threads);
-        if (!(of_row < 1))
-            continue;
-        fputs(before, out);
-        write_behind(out, row, of_row);
-        before = "; ";
-    }
-    fputs(ahead < n ? " |\n" : " none |\n", out);
+    const double upper = n ? median(times, n) : (double)NAN; /* sorts them */
+    app_buffer_cell(page, "%s", part);
+    app_buffer_cell(page, "%d", threads);
+    app_buffer_cell(page, "%zu of %zu", ahead, n);
+    app_buffer_number(page, n ? times[0] : upper, "");
+    app_buffer_number(page, n ? (times[(n - 1) / 2] + upper) / 2 : upper, "");
+    app_buffer_number(page, n ? times[n - 1] : upper, "");
+    app_buffer_cell(page, "%s", behind.length ? behind.bytes : "none");
+    app_buffer_line(page);
+    page->failed |= behind.failed;
+    app_buffer_free(&behind);
 }
 
-bool write_summary(FILE *out, const json_t *steps, const json_t *sampling, int all)
+void write_summary(app_buffer *page, const json_t *steps, const json_t *sampling, int all)
 {
     const size_t most = json_array_size(steps) + json_array_size(sampling) + 1;
-    double *times = calloc(most, sizeof *times);
+    double *times = hs_alloc_zero(most, sizeof *times);
     if (!times) {
-        fprintf(stderr, "no memory for a summary of %zu rows\n", most);
-        return false;
+        page->failed = true;
+        return;
     }
-    fprintf(out, "| part | threads | ahead | smallest | median | largest | a peer is ahead in "
-                 "|\n|---|---|---|---|---|---|---|\n");
+    app_buffer_headings(page, (const char *[]){ "part", "threads", "ahead", "smallest", "median",
+                                                "largest", "a peer is ahead in", NULL });
     for (int part = 0; part < 2; part++)
         for (int way = 0; way < (all > 1 ? 2 : 1); way++)
-            write_standing(out, part ? "sampling" : "gradient steps", part ? sampling : steps,
+            write_standing(page, part ? "sampling" : "gradient steps", part ? sampling : steps,
                            way ? all : 1, times);
-    free(times);
-    return true;
+    hs_free(times);
 }
 
 /* ---- Each of them --------------------------------------------------------------------------- */
 
-void write_steps(FILE *out, const json_t *steps, int all)
+void write_steps(app_buffer *page, const json_t *steps, int all)
 {
     const int counts[2] = { 1, all };
     for (int way = 0; way < (all > 1 ? 2 : 1); way++) {
         const int threads = counts[way];
-        fprintf(out,
-                "\n### %d thread%s\n\n"
-                "| case | objective | type | Hastings, steps/s | PyTorch | JAX | times PyTorch | "
-                "times JAX | times PyTorch, not compiled | of the "
-                "limit |\n|---|---|---|---|---|---|---|---|---|---|\n",
-                threads, threads == 1 ? "" : "s");
+        app_buffer_print(page, "\n### %d thread%s\n\n", threads, threads == 1 ? "" : "s");
+        app_buffer_headings(
+            page, (const char *[]){ "case", "objective", "type", "Hastings, steps/s", "PyTorch",
+                                    "JAX", "times PyTorch", "times JAX",
+                                    "times PyTorch, not compiled", "of the limit", NULL });
         size_t i;
         json_t *row;
         json_array_foreach(steps, i, row)
@@ -108,30 +93,28 @@ void write_steps(FILE *out, const json_t *steps, int all)
             const double torch = seconds_of(row, "torch", threads),
                          jax = seconds_of(row, "jax", threads),
                          plain = seconds_of(row, "torch plain", threads);
-            fprintf(out, "| %s | %s | %s |", text_of(row, "title"), text_of(row, "objective"),
-                    text_of(row, "type"));
-            cell(out, 1 / own, "");
-            cell(out, 1 / torch, "");
-            cell(out, 1 / jax, "");
-            cell(out, torch / own, "");
-            cell(out, jax / own, "");
-            cell(out, plain / own, "");
-            cell(out, 100 * share_of_steps(steps, row, threads), "%");
-            fprintf(out, "\n");
+            app_buffer_cell(page, "%s", text_of(row, "title"));
+            app_buffer_cell(page, "%s", text_of(row, "objective"));
+            app_buffer_cell(page, "%s", text_of(row, "type"));
+            const double figures[] = { 1 / own,     1 / torch, 1 / jax,
+                                       torch / own, jax / own, plain / own };
+            for (size_t k = 0; k < sizeof figures / sizeof *figures; k++)
+                app_buffer_number(page, figures[k], "");
+            app_buffer_number(page, 100 * share_of_steps(steps, row, threads), "%");
+            app_buffer_line(page);
         }
     }
 }
 
-void write_sampling(FILE *out, const json_t *list, int all)
+void write_sampling(app_buffer *page, const json_t *list, int all)
 {
-    fprintf(out, "\n## Sampling\n\nProposals per second of all chains together, f32; HMC makes 10 "
-                 "leapfrog steps. The limit "
-                 "is the time of the matrix products at the peak and of one exponential for each "
-                 "row of the data "
-                 "and evaluation, both measured in the same run.\n\n"
-                 "| posterior | kernel | chains | threads | Hastings | PyTorch | JAX | times "
-                 "PyTorch | times JAX | "
-                 "of the limit |\n|---|---|---|---|---|---|---|---|---|---|\n");
+    app_buffer_put(page, "\n## Sampling\n\nProposals per second of all chains together, f32; HMC "
+                         "makes 10 leapfrog steps. The limit is the time of the matrix products at "
+                         "the peak and of one exponential for each row of the data and evaluation, "
+                         "both measured in the same run.\n\n");
+    app_buffer_headings(page, (const char *[]){ "posterior", "kernel", "chains", "threads",
+                                                "Hastings", "PyTorch", "JAX", "times PyTorch",
+                                                "times JAX", "of the limit", NULL });
     size_t i;
     json_t *row;
     json_array_foreach(list, i, row) for (int threads = 1; threads <= all;
@@ -139,36 +122,35 @@ void write_sampling(FILE *out, const json_t *list, int all)
     {
         const double own = rate_of(row, "hastings", threads);
         const double torch = rate_of(row, "torch", threads), jax = rate_of(row, "jax", threads);
-        fprintf(out, "| %s | %s | %.0f | %d |", text_of(row, "title"), text_of(row, "kind"),
-                number_of(row, NULL, "chains"), threads);
-        cell(out, own, "");
-        cell(out, torch, "");
-        cell(out, jax, "");
-        cell(out, own / torch, "");
-        cell(out, own / jax, "");
-        cell(out, 100 * share_of_sampling(list, row, threads), "%");
-        fprintf(out, "\n");
+        app_buffer_cell(page, "%s", text_of(row, "title"));
+        app_buffer_cell(page, "%s", text_of(row, "kind"));
+        const double figures[] = {
+            number_of(row, NULL, "chains"), threads, own, torch, jax, own / torch, own / jax
+        };
+        for (size_t k = 0; k < sizeof figures / sizeof *figures; k++)
+            app_buffer_number(page, figures[k], "");
+        app_buffer_number(page, 100 * share_of_sampling(list, row, threads), "%");
+        app_buffer_line(page);
     }
 }
 
-void write_first(FILE *out, const json_t *list)
+void write_first(app_buffer *page, const json_t *list)
 {
-    fprintf(out,
-            "\n## From the start of a process to its first gradient step\n\n"
-            "Seconds, and peak memory in MB; with the time that imports and compilation take.\n\n"
-            "| case | Hastings | PyTorch | JAX | memory: Hastings | PyTorch | JAX "
-            "|\n|---|---|---|---|---|---|---|\n");
+    app_buffer_put(page, "\n## From the start of a process to its first gradient step\n\n"
+                         "Seconds, and peak memory in MB; with the time that imports and "
+                         "compilation take.\n\n");
+    app_buffer_headings(page, (const char *[]){ "case", "Hastings", "PyTorch", "JAX",
+                                                "memory: Hastings", "PyTorch", "JAX", NULL });
     static const char *const who[] = { "hastings", "torch", "jax" };
     size_t i;
     json_t *row;
     json_array_foreach(list, i, row)
     {
-        fprintf(out, "| %s |", text_of(row, "title"));
-        for (int k = 0; k < 3; k++)
-            cell(out, number_of(row, "seconds", who[k]), "");
-        for (int k = 0; k < 3; k++)
-            cell(out, number_of(row, "megabytes", who[k]), "");
-        fprintf(out, "\n");
+        app_buffer_cell(page, "%s", text_of(row, "title"));
+        for (int k = 0; k < 6; k++)
+            app_buffer_number(page, number_of(row, k < 3 ? "seconds" : "megabytes", who[k % 3]),
+                              "");
+        app_buffer_line(page);
     }
 }
 
@@ -205,16 +187,17 @@ static json_t *by_group(const json_t *list)
     return sorted;
 }
 
-void write_scaling(FILE *out, const json_t *list)
+void write_scaling(app_buffer *page, const json_t *list)
 {
-    fprintf(out, "\n## Scaling\n\nOne thing at a time is doubled (Ab Initio, f32; one thread but "
-                 "for the last rows): *per unit* is the time divided by the size, or the time "
-                 "itself where the size is threads, relative to the smallest size; *for each more* "
-                 "is what the second half of the size adds to the time, divided by that half and "
-                 "relative to the first such figure, so that linear growth shows as about 1 also "
-                 "where a part of the step does not grow.\n\n"
-                 "| what | case | size | microseconds | per unit | for each more "
-                 "|\n|---|---|---|---|---|---|\n");
+    app_buffer_put(page, "\n## Scaling\n\nOne thing at a time is doubled (Ab Initio, f32; one "
+                         "thread but for the last rows): *per unit* is the time divided by the "
+                         "size, or the time itself where the size is threads, relative to the "
+                         "smallest size; *for each more* is what the second half of the size adds "
+                         "to the time, divided by that half and relative to the first such figure, "
+                         "so that linear growth shows as about 1 also where a part of the step "
+                         "does not grow.\n\n");
+    app_buffer_headings(page, (const char *[]){ "what", "case", "size", "microseconds", "per unit",
+                                                "for each more", NULL });
     json_t *sorted = by_group(list), *row;
     const json_t *first = NULL; /* of the group */
     double first_more = (double)NAN;
@@ -239,11 +222,13 @@ void write_scaling(FILE *out, const json_t *list)
         }
         if (isnan(first_more))
             first_more = more;
-        fprintf(out, "| %s | %s | %.0f |", text_of(row, "what"), text_of(row, "case"), size);
-        cell(out, time * 1e6, "");
-        cell(out, threads ? time / base : time / size / (base / unit), "");
-        cell(out, more / first_more, "");
-        fprintf(out, "\n");
+        app_buffer_cell(page, "%s", text_of(row, "what"));
+        app_buffer_cell(page, "%s", text_of(row, "case"));
+        app_buffer_number(page, size, "");
+        app_buffer_number(page, time * 1e6, "");
+        app_buffer_number(page, threads ? time / base : time / size / (base / unit), "");
+        app_buffer_number(page, more / first_more, "");
+        app_buffer_line(page);
     }
     json_decref(sorted);
 }

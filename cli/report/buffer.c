@@ -1,6 +1,7 @@
 #include <hastings/cli/report/buffer.h>
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
@@ -148,6 +149,51 @@ void app_buffer_markdown(app_buffer *b, const char *format, ...)
     put_escaped(b, put_markdown, format, arguments);
     va_end(arguments);
 }
+
+/* ---- Tables in Markdown ------------------------------------------------------------------- */
+
+void app_buffer_cell(app_buffer *b, const char *format, ...)
+{
+    app_buffer_put(b, !b->length || b->bytes[b->length - 1] == '\n' ? "| " : " ");
+    const size_t before = b->length;
+    va_list arguments;
+    va_start(arguments, format);
+    put_escaped(b, put_markdown, format, arguments);
+    va_end(arguments);
+    app_buffer_put(b, b->length > before ? " |" : "|");
+}
+
+void app_buffer_line(app_buffer *b)
+{
+    app_buffer_put(b, "\n");
+}
+
+void app_buffer_headings(app_buffer *b, const char *const *headings)
+{
+    for (size_t i = 0; headings[i]; i++)
+        app_buffer_cell(b, "%s", headings[i]);
+    app_buffer_put(b, "\n|");
+    for (size_t i = 0; headings[i]; i++)
+        app_buffer_put(b, "---|");
+    app_buffer_line(b);
+}
+
+const char *app_number_text(double x, const char *unit, char text[APP_NUMBER_TEXT])
+{
+    if (isfinite(x))
+        snprintf(text, APP_NUMBER_TEXT, fabs(x) >= 99.95 ? "%.0f%s" : "%.3g%s", x, unit);
+    else
+        snprintf(text, APP_NUMBER_TEXT, "-");
+    return text;
+}
+
+void app_buffer_number(app_buffer *b, double x, const char *unit)
+{
+    char text[APP_NUMBER_TEXT];
+    app_buffer_cell(b, "%s", app_number_text(x, unit, text));
+}
+
+/* ---- CSV and terminals -------------------------------------------------------------------- */
 
 void app_buffer_csv(app_buffer *b, const char *field)
 {

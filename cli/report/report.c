@@ -54,12 +54,9 @@ json_t *app_result_settings(const json_t *result)
 
 static hs_status write_markdown(const json_t *result, const char *path, hs_message *message)
 {
-    const json_t *experiment = json_object_get(result, "experiment");
     const app_verdict_count count = app_verdicts(result);
     app_buffer b = { 0 };
-    app_buffer_markdown(
-        &b, "# %s\n\n",
-        app_text_of(experiment, app_text_of(experiment, "title")[0] ? "title" : "name"));
+    app_buffer_markdown(&b, "# %s\n\n", app_result_title(result));
     if (strcmp(app_text_of(result, "state"), "complete") != 0)
         app_buffer_put(&b, "This run is partial.\n\n");
     app_verdicts_sentence(&b, &count);
@@ -83,15 +80,12 @@ static hs_status write_csv(const json_t *result, const char *path, hs_message *m
 
 static void begin_page(page *p)
 {
-    const json_t *experiment = json_object_get(p->result, "experiment");
-    const char *title =
-        app_text_of(experiment, app_text_of(experiment, "title")[0] ? "title" : "name");
     app_buffer_html(&p->html,
                     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                     "<meta name=\"color-scheme\" content=\"light dark\">\n"
                     "<link rel=\"icon\" href=\"data:,\">\n<title>%s</title>\n<style>\n",
-                    title);
+                    app_result_title(p->result));
     for (size_t i = 0; app_page_style[i]; i++) {
         app_buffer_put(&p->html, app_page_style[i]);
         app_buffer_put(&p->html, "\n");
@@ -153,6 +147,12 @@ hs_status app_report_write(const char *folder, hs_message *message)
     hs_arena_free(&p.memory);
     json_decref(result);
     return status;
+}
+
+const char *app_result_title(const json_t *result)
+{
+    const json_t *experiment = json_object_get(result, "experiment");
+    return app_text_of(experiment, app_text_of(experiment, "title")[0] ? "title" : "name");
 }
 
 const char *app_general_note(const json_t *result, size_t *at)

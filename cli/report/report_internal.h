@@ -1,4 +1,4 @@
-/* Looking into results, which may lack anything: a text that is not there is "", a number NaN. */
+/* Access to results, which may lack anything: a missing text is "", a missing number NaN. */
 #ifndef HASTINGS_CLI_REPORT_REPORT_INTERNAL_H
 #define HASTINGS_CLI_REPORT_REPORT_INTERNAL_H
 
@@ -26,6 +26,9 @@ static inline bool is_true(const json_t *object, const char *key)
 /* The settings that jobs had unless their case or row has others: the experiment's, the quick version's,
  * and the command line's over these. A new object, NULL without memory. */
 json_t *app_result_settings(const json_t *result);
+
+/* The title of the experiment, or its name if it has none. */
+const char *app_result_title(const json_t *result);
 
 /* The next note on the experiment as a whole, not on a row or case, from *at on; NULL after the last. */
 const char *app_general_note(const json_t *result, size_t *at);

@@ -5,12 +5,6 @@
 
 #include "page_internal.h"
 
-static const char *title_of(const json_t *result)
-{
-    const json_t *experiment = json_object_get(result, "experiment");
-    return app_text_of(experiment, app_text_of(experiment, "title")[0] ? "title" : "name");
-}
-
 /* ---- The beginning: all runs in a table ----------------------------------------------------------- */
 
 static void put_overview(app_buffer *b, json_t *const *results, size_t count)
@@ -22,17 +16,19 @@ static void put_overview(app_buffer *b, json_t *const *results, size_t count)
                    "the paper, ≈: within 3,\n✗: beyond, as docs/formats.md describes. In "
                    "parentheses is the standard deviation between replications,\nin units of the "
                    "last digit. This document is made by `hastings report --markdown FILE "
-                   "DIR...`.\n\n"
-                   "| experiment | in the paper | compared | ✓ | ≈ | ✗ | time |\n"
-                   "|---|---|---|---|---|---|---|\n");
+                   "DIR...`.\n\n");
+    app_buffer_headings(b, (const char *[]){ "experiment", "in the paper", "compared", "✓", "≈",
+                                             "✗", "time", NULL });
     for (size_t i = 0; i < count; i++) {
         const json_t *experiment = json_object_get(results[i], "experiment");
         const app_verdict_count n = app_verdicts(results[i]);
-        app_buffer_markdown(b, "| %s | %s | %zu | %zu | %zu | %zu | %s |\n",
-                            app_text_of(experiment, "name"), app_text_of(experiment, "paper"),
-                            n.judged, n.of[APP_VERDICT_AGREES], n.of[APP_VERDICT_CLOSE],
-                            n.of[APP_VERDICT_DIFFERS],
-                            app_page_time(number_of(results[i], "seconds"), time));
+        app_buffer_cell(b, "%s", app_text_of(experiment, "name"));
+        app_buffer_cell(b, "%s", app_text_of(experiment, "paper"));
+        app_buffer_cell(b, "%zu", n.judged);
+        for (int verdict = APP_VERDICT_AGREES; verdict <= APP_VERDICT_DIFFERS; verdict++)
+            app_buffer_cell(b, "%zu", n.of[verdict]);
+        app_buffer_cell(b, "%s", app_page_time(number_of(results[i], "seconds"), time));
+        app_buffer_line(b);
     }
     app_buffer_put(b, "\n");
 }
@@ -201,7 +197,7 @@ static void put_nonergodic(app_buffer *b, const json_t *result)
 static void put_result(app_buffer *b, const json_t *result)
 {
     const json_t *experiment = json_object_get(result, "experiment");
-    app_buffer_markdown(b, "## %s\n\n", title_of(result));
+    app_buffer_markdown(b, "## %s\n\n", app_result_title(result));
     if (app_text_of(experiment, "paper")[0])
         app_buffer_markdown(b, "In the paper: %s. ", app_text_of(experiment, "paper"));
     app_buffer_markdown(b, "%s\n\n", app_text_of(experiment, "about"));

@@ -7,31 +7,34 @@
 
 static void put_line(app_buffer *b, const app_table *table, size_t i)
 {
-    app_buffer_markdown(b, "| %s |", table->line[i]);
+    app_buffer_cell(b, "%s", table->line[i]);
     for (size_t j = 0; j < table->columns; j++) {
         const json_t *cell = app_table_cell(table, i, j);
-        const app_verdict verdict = app_verdict_of(app_text_of(cell, "verdict"));
+        const char *mark = app_verdict_mark(app_verdict_of(app_text_of(cell, "verdict")));
         char text[APP_FIGURE_TEXT];
-        app_buffer_markdown(b, " %s", app_cell_ours(cell, text));
-        if (verdict != APP_VERDICT_NONE)
-            app_buffer_print(b, " %s", app_verdict_mark(verdict));
-        app_buffer_put(b, " |");
+        app_buffer_cell(b, "%s%s%s", app_cell_ours(cell, text), mark[0] ? " " : "", mark);
         if (table->paper[j])
-            app_buffer_markdown(b, " %s |", app_cell_paper(cell));
+            app_buffer_cell(b, "%s", app_cell_paper(cell));
     }
-    app_buffer_put(b, "\n");
+    app_buffer_line(b);
 }
 
-static void put_table(app_buffer *b, const app_table *table)
+static void put_table(app_buffer *b, const app_table *table, hs_arena *memory)
 {
-    app_buffer_put(b, "| |");
-    for (size_t j = 0; j < table->columns; j++)
-        app_buffer_markdown(b, table->paper[j] ? " %s | paper |" : " %s |",
-                            app_column_title(table->column[j]));
-    app_buffer_put(b, "\n|---|");
-    for (size_t j = 0; j < table->columns; j++)
-        app_buffer_put(b, table->paper[j] ? "---|---|" : "---|");
-    app_buffer_put(b, "\n");
+    const char **headings = hs_arena_alloc(memory, (2 * table->columns + 2) * sizeof(const char *));
+    if (!headings) {
+        b->failed = true;
+        return;
+    }
+    size_t n = 0;
+    headings[n++] = "";
+    for (size_t j = 0; j < table->columns; j++) {
+        headings[n++] = app_column_title(table->column[j]);
+        if (table->paper[j])
+            headings[n++] = "paper";
+    }
+    headings[n] = NULL;
+    app_buffer_headings(b, headings);
     for (size_t i = 0; i < table->lines; i++)
         put_line(b, table, i);
 }
@@ -47,7 +50,7 @@ void app_table_markdown(app_buffer *b, const json_t *result, int heading)
         for (int n = 0; n < heading; n++)
             app_buffer_put(b, "#");
         app_buffer_markdown(b, heading > 0 ? " %s\n\n" : "**%s**\n\n", tables.table[i].name);
-        put_table(b, &tables.table[i]);
+        put_table(b, &tables.table[i], &tables.memory);
         app_buffer_put(b, "\n");
     }
     app_tables_free(&tables);

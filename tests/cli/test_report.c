@@ -211,13 +211,35 @@ START_TEST(markdown)
                               "| | acceptance | paper | MSJD | paper | samples/s |\n"
                               "|---|---|---|---|---|---|\n"
                               "| one | 0.28(3) ✓ | 0.33(5) | 21.4(4) ✓ | 22(1) | 1.2(1)e3 |\n"
-                              "| two | 0.9 ✗ | 0.60(1) | - | &lt;4.73 |  |\n\n"
+                              "| two | 0.9 ✗ | 0.60(1) | - | &lt;4.73 | |\n\n"
                               "## B\n\n"
                               "| | acceptance | paper |\n"
                               "|---|---|---|\n"
                               "| two | 0.5 ≈ | 0.55(2) |\n\n");
     app_buffer_free(&b);
     json_decref(r);
+}
+END_TEST
+
+/* Text and numbers in cells: escaped, empty, large, of three digits, none; and the second table of a
+ * page begins a line. */
+START_TEST(markdown_cells)
+{
+    app_buffer b = { 0 };
+    app_buffer_headings(&b, (const char *[]){ "", "a|b", NULL });
+    app_buffer_put(&b, "\n");
+    app_buffer_headings(&b, (const char *[]){ "c", NULL });
+    app_buffer_cell(&b, "**%s**", "*x*\ny");
+    app_buffer_cell(&b, "%s", "");
+    app_buffer_cell(&b, "%zu of %d%%", (size_t)3, 40);
+    const double numbers[] = { 99.94, 99.96, -2546.3, 0.0123456, (double)NAN, (double)INFINITY };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        app_buffer_number(&b, numbers[i], i == 1 ? "%" : "");
+    app_buffer_line(&b);
+    ck_assert_str_eq(b.bytes,
+                     "| | a\\|b |\n|---|---|\n\n| c |\n|---|\n"
+                     "| **\\*x\\* y** | | 3 of 40% | 99.9 | 100% | -2546 | 0.0123 | - | - |\n");
+    app_buffer_free(&b);
 }
 END_TEST
 
@@ -491,7 +513,7 @@ START_TEST(results)
     hs_message message;
     ck_assert_msg(app_results_write(out, paths, 2, &message) == HS_OK, "%s", message.text);
     char *text = read_text("results.md");
-    ck_assert_has(text, "| small |  | 4 | 2 | 1 | 1 | 1 min 1 s |\n");
+    ck_assert_has(text, "| small | | 4 | 2 | 1 | 1 | 1 min 1 s |\n");
     ck_assert_has(text, "## A small one\n\nWhat it is.\n\n");
     ck_assert_has(text, "Settings: steps 100, seed 7.");
     ck_assert_has(text,
@@ -523,6 +545,7 @@ static Suite *report_suite(void)
     tcase_set_timeout(tests, 600);
     tcase_add_test(tests, terminal);
     tcase_add_test(tests, markdown);
+    tcase_add_test(tests, markdown_cells);
     tcase_add_test(tests, csv);
     tcase_add_test(tests, sentences);
     tcase_add_test(tests, whole_report);
