@@ -47,6 +47,7 @@ extern "C" {
 #include <hastings/mcmc/io/dataset.h>
 #include <hastings/mcmc/diagnostics/diagnose.h>
 #include <hastings/mcmc/diagnostics/ess.h>
+#include <hastings/mcmc/diagnostics/figures.h>
 #include <hastings/mcmc/io/netcdf.h>
 #include <hastings/mcmc/proposal.h>
 #include <hastings/mcmc/proposals/proposals.h>

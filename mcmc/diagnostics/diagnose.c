@@ -1,6 +1,7 @@
 #include <hastings/mcmc/diagnostics/diagnose.h>
 
 #include <math.h>
+#include <stdlib.h>
 
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/threads.h>
@@ -99,28 +100,10 @@ static hs_status judge_coordinates(const hs_chains *c, size_t skip, int threads,
 
 /* ---- Over coordinates ------------------------------------------------------------------------ */
 
-static void sift(double *x, size_t root, size_t n)
+static int by_value(const void *a, const void *b)
 {
-    for (size_t child; (child = 2 * root + 1) < n; root = child) {
-        child += child + 1 < n && x[child + 1] > x[child];
-        if (x[root] >= x[child])
-            return;
-        const double swap = x[root];
-        x[root] = x[child];
-        x[child] = swap;
-    }
-}
-
-static void sort(double *x, size_t n)
-{
-    for (size_t i = n / 2; i-- > 0;)
-        sift(x, i, n);
-    for (size_t end = n; end-- > 1;) {
-        const double swap = x[0];
-        x[0] = x[end];
-        x[end] = swap;
-        sift(x, 0, end);
-    }
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
 }
 
 /* `sorted` is scratch of dim numbers. */
@@ -141,34 +124,50 @@ static hs_ess_range range_of(const hs_report *report, int kind, double *sorted)
         range.min = range.median = range.max = nan("");
         return range;
     }
-    sort(sorted, n);
+    qsort(sorted, n, sizeof *sorted, by_value);
     range.min = sorted[0];
     range.median = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
     range.max = sorted[n - 1];
     return range;
 }
 
+/* Over coordinates, the lesser ESS of x and of x^2 per draw: the paper's measure. */
+static void gather_ess_per_proposal(hs_report *report, double *sorted)
+{
+    const double size = (double)report->chains * (double)report->draws;
+    const double x = report->ess[HS_ESS_RAW].min, x2 = report->ess[HS_ESS_SQUARE_RAW].min;
+    const size_t n = report->dim;
+    for (size_t i = 0; i < n; i++) {
+        const double *ess = report->coordinate[i].ess;
+        sorted[i] = fmin(ess[HS_ESS_RAW], ess[HS_ESS_SQUARE_RAW]);
+    }
+    qsort(sorted, n, sizeof *sorted, by_value);
+    report->ess_per_proposal = (x <= x2 || isnan(x) ? x : x2) / size;
+    report->ess_per_proposal_median = 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]) / size;
+    report->ess_per_proposal_max = sorted[n - 1] / size;
+}
+
+static double rhat_of(const hs_series_summary *c)
+{
+    return c->rhat;
+}
+static double rhat_split_of(const hs_series_summary *c)
+{
+    return c->rhat_split;
+}
+
 static hs_status gather_ranges(hs_report *report, hs_message *message)
 {
+    size_t unwanted;
     double *sorted = hs_alloc(report->dim * sizeof *sorted);
     if (!sorted)
         return hs_message_fail(message, HS_ENOMEM, "out of memory for the diagnostics");
     for (int kind = 0; kind < HS_ESS_KINDS; kind++)
         report->ess[kind] = range_of(report, kind, sorted);
+    gather_ess_per_proposal(report, sorted);
     hs_free(sorted);
-    const double x = report->ess[HS_ESS_RAW].min, x2 = report->ess[HS_ESS_SQUARE_RAW].min;
-    const double least = x <= x2 || isnan(x) ? x : x2;
-    report->ess_per_proposal = least / ((double)report->chains * (double)report->draws);
-    report->rhat = report->rhat_split = nan("");
-    for (size_t i = 0; i < report->dim; i++) {
-        const hs_series_summary *s = &report->coordinate[i];
-        if (!(s->rhat <= report->rhat) && !isnan(s->rhat)) {
-            report->rhat = s->rhat;
-            report->rhat_worst = i;
-        }
-        if (!(s->rhat_split <= report->rhat_split) && !isnan(s->rhat_split))
-            report->rhat_split = s->rhat_split;
-    }
+    report->rhat = hs__largest(report, rhat_of, &report->rhat_worst);
+    report->rhat_split = hs__largest(report, rhat_split_of, &unwanted);
     return HS_OK;
 }
 

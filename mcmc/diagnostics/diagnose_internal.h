@@ -4,6 +4,10 @@
 
 #include <hastings/mcmc/diagnostics/diagnose.h>
 
+/* The largest value of a coordinate, and the first coordinate that has it. NaN, and `worst` as it was, if no
+ * value is a number. */
+double hs__largest(const hs_report *r, double (*value)(const hs_series_summary *), size_t *worst);
+
 /* Sets the warnings of a report that is otherwise complete. */
 void hs__diagnose_warnings(hs_report *report);
 

@@ -1,7 +1,8 @@
 /* The report as a table. */
 #include <math.h>
+#include <string.h>
 
-#include <hastings/mcmc/diagnostics/diagnose.h>
+#include <hastings/mcmc/diagnostics/figures.h>
 
 /* A number in ten columns, "-" if it is not known. */
 static void print_number(FILE *f, double value)
@@ -14,10 +15,26 @@ static void print_number(FILE *f, double value)
         fprintf(f, " %10.3g", value);
 }
 
-static void print_known(FILE *f, const char *name, double value)
+/* The figures of steps, or all others, that are known. Figures with the same beginning share a line. */
+static void print_figures(FILE *f, const hs_report *r, bool of_steps)
 {
-    if (!isnan(value))
-        fprintf(f, "  %s %.4g", name, value);
+    const char *line = NULL;
+    for (size_t i = 0; hs_figure_at(i); i++) {
+        const hs_figure *figure = hs_figure_at(i);
+        size_t worst;
+        const double value = figure->value(r, &worst);
+        if (!figure->line || isnan(value) || (figure->kind == HS_FIGURE_STEPS) != of_steps)
+            continue;
+        if (line && !strcmp(line, figure->line))
+            fprintf(f, of_steps ? "  " : ", ");
+        else
+            fprintf(f, of_steps ? "%s%-10s  " : "%s%s: ", line ? "\n" : "", figure->line);
+        line = figure->line;
+        fprintf(f, figure->words, value);
+        if (worst != SIZE_MAX)
+            fprintf(f, " (x[%zu])", worst);
+    }
+    fprintf(f, "\n");
 }
 
 static void print_head(FILE *f, const hs_report *r)
@@ -30,16 +47,8 @@ static void print_head(FILE *f, const hs_report *r)
     if (r->seconds > 0)
         fprintf(f, ", %.3g s", r->seconds);
     fprintf(f, "\n\n");
-    if (!isnan(r->acceptance) || !isnan(r->accepted)) {
-        fprintf(f, "acceptance");
-        print_known(f, "mean", r->acceptance);
-        print_known(f, "counted", r->accepted);
-        fprintf(f, "\n");
-    }
-    fprintf(f, "jump      ");
-    print_known(f, "MSJD", r->msjd);
-    print_known(f, "realised", r->realised_jump);
-    fprintf(f, "\n\n");
+    print_figures(f, r, true);
+    fprintf(f, "\n");
 }
 
 static void print_ess(FILE *f, const hs_report *r)
@@ -58,22 +67,8 @@ static void print_ess(FILE *f, const hs_report *r)
         print_number(f, hs_report_per_gradient(r, e->min));
         fprintf(f, "  x[%zu]\n", e->worst);
     }
-    fprintf(f, "\nESS per proposal, least of x and x^2, raw: %.3g\n", r->ess_per_proposal);
-}
-
-/* The largest MCSE of the mean, in standard deviations. */
-static void print_agreement(FILE *f, const hs_report *r)
-{
-    double error = 0;
-    for (size_t i = 0; i < r->dim; i++) {
-        const double e = r->coordinate[i].mcse_mean / r->coordinate[i].sd;
-        error = e > error ? e : error;
-    }
-    if (!isnan(r->rhat)) /* all coordinates are constant otherwise */
-        fprintf(f,
-                "R-hat: %.4f ranked (x[%zu]), %.4f split\n"
-                "Monte-Carlo error of the means: at most %.3g sd\n",
-                r->rhat, r->rhat_worst, r->rhat_split, error);
+    fprintf(f, "\n");
+    print_figures(f, r, false);
 }
 
 hs_status hs_report_print(FILE *f, const hs_report *r)
@@ -82,9 +77,8 @@ hs_status hs_report_print(FILE *f, const hs_report *r)
         return HS_EINVAL;
     print_head(f, r);
     print_ess(f, r);
-    print_agreement(f, r);
     static const hs_warning all[] = {
-#define WARNING(name, bit, text) name,
+#define WARNING(warning, bit, name, text) warning,
         HS_WARNING_LIST(WARNING)
 #undef WARNING
     };
