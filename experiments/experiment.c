@@ -148,6 +148,19 @@ static bool check_names(const json_t *list, const char *what, const char *where,
     return true;
 }
 
+/* Whether figures have a column of that name. */
+static bool check_column(const char *name, const char *where, hs_message *m)
+{
+    char all[384] = "";
+    if (app_figure_find(name) != APP_FIGURES)
+        return true;
+    for (size_t i = 0, n = 0; app_column_at(i) && n < sizeof all; i++, n = strlen(all))
+        snprintf(all + n, sizeof all - n, "%s%s", i ? ", " : "", app_column_at(i)->key);
+    hs_message_fail(m, HS_EINVAL, "%s: there is no column \"%s\"; there are: %s", where,
+                    name ? name : "(no text)", all);
+    return false;
+}
+
 /* Rows by which the figures of a case are divided. */
 static bool check_compare(const json_t *c, const json_t *experiment, const char *where,
                           hs_message *m)
@@ -157,8 +170,8 @@ static bool check_compare(const json_t *c, const json_t *experiment, const char 
     json_object_foreach(json_object_get(c, "compare"), column, row)
     {
         const char *name = json_string_value(row);
-        if (!is_one_of(column, app_figure_columns))
-            return wrong(m, where, "there is no column", column);
+        if (!check_column(column, where, m))
+            return false;
         if (!has_named(experiment, "rows", name))
             return wrong(m, where, "it is compared with a row that is not there,",
                          name ? name : "");
@@ -199,8 +212,8 @@ static bool check_paper(const json_t *row, const json_t *experiment, const char 
         json_object_foreach(figures, column, figure)
         {
             const char *text = json_string_value(figure);
-            if (!is_one_of(column, app_figure_columns))
-                return wrong(m, where, "there is no column", column);
+            if (!check_column(column, where, m))
+                return false;
             if (!text || app_figure_parse(text, NULL, NULL) == APP_FIGURE_WRONG)
                 return wrong(m, where, "this is not a figure:", text ? text : column);
         }
@@ -316,10 +329,12 @@ bool app_experiment_check(const json_t *e, const char *path, bool is_whole, hs_m
     settings read;
     char where[512];
     if (!check_keys(e, of_experiment, path, m) || !check_names(cases, "cases", path, m) ||
-        !check_names(rows, "rows", path, m) ||
-        !check_list(e, "columns", app_figure_columns, path, m) ||
-        !check_list(e, "figures", figures, path, m))
+        !check_names(rows, "rows", path, m) || !check_list(e, "figures", figures, path, m))
         return false;
+    const json_t *columns = json_object_get(e, "columns");
+    for (size_t i = 0; i < json_array_size(columns); i++)
+        if (!check_column(json_string_value(json_array_get(columns, i)), path, m))
+            return false;
     if (!check_name(e, path, m))
         return false;
     if (layout && !is_one_of(layout, layouts))

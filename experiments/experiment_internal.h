@@ -26,9 +26,6 @@ bool app_settings_read(const json_t *json, settings *s, const char *where, hs_me
  * it may name cases and rows that it lacks. */
 bool app_experiment_check(const json_t *e, const char *path, bool is_whole, hs_message *m);
 
-/* The columns that there are, up to NULL. */
-extern const char *const app_figure_columns[];
-
 bool app_is_sampler(const char *text);
 bool app_is_fit_text(const char *text); /* problems of a fit: "walk", "mala", "both" */
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <hastings/mcmc/diagnostics/figures.h>
+
 /* Between these decades a figure is written without an exponent: 0.012(1), 749(2), but 8.2(1)e-3. */
 enum { PLAIN_LEAST = -2, PLAIN_MOST = 2 };
 
@@ -222,8 +224,31 @@ void app_figure_ratio(double mean, double error, double by, double by_error, dou
     *ratio_error = hypot(error / by, *ratio * by_error / by);
 }
 
+/* ---- The list ----------------------------------------------------------------------------- */
+
+static const app_column columns[] = {
+#define COLUMN(key, title, kind, about)                        { #key, title, about, HS_FIGURE_##kind != HS_FIGURE_SPEED },
+#define HS_FIGURE(key, title, kind, line, words, value, about) COLUMN(key, title, kind, about)
+#include <hastings/mcmc/diagnostics/figures.def>
+#define APP_FIGURE COLUMN
+#include <hastings/experiments/figures.def>
+};
+
+const app_column *app_column_at(size_t i)
+{
+    return i < APP_FIGURES ? &columns[i] : NULL;
+}
+
+app_figure_id app_figure_find(const char *key)
+{
+    size_t i = 0;
+    while (i < APP_FIGURES && (!key || strcmp(columns[i].key, key) != 0))
+        i++;
+    return (app_figure_id)i;
+}
+
 bool app_figure_judged(const char *column)
 {
-    return column && strcmp(column, "gradients_per_second") != 0 &&
-           strcmp(column, "samples_per_second") != 0;
+    const app_figure_id id = app_figure_find(column);
+    return id == APP_FIGURES ? column != NULL : columns[id].judged;
 }

@@ -17,10 +17,12 @@
 #define HASTINGS_EXPERIMENTS_FIGURE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
+/** The room for a figure as text. */
 enum { APP_FIGURE_TEXT = 32 };
 
-/** The mean to the first digit of its error: "0.67(3)", "22(1)", "8.2(1)e-3", "1.644(2)e3". With an error
+/** Writes the mean to the first digit of its error: "0.67(3)", "22(1)", "8.2(1)e-3", "1.644(2)e3". With an error
  *  that is NaN or zero, three significant digits: "0.661", "6.1e-4". A mean that is NaN is "-". Returns
  *  text. */
 const char *app_figure_text(double mean, double error, char text[APP_FIGURE_TEXT]);
@@ -34,11 +36,12 @@ typedef enum {
     APP_FIGURE_WRONG, /**< none of these */
 } app_figure_kind;
 
-/** Reads a printed figure. The error is what is in parentheses, and at least half a unit of the last
+/** Reads a printed figure. The error is the number in parentheses, and at least half a unit of the last
  *  printed digit. Both are NaN for APP_FIGURE_NONE and APP_FIGURE_WRONG; either pointer may be NULL. Only
  *  an APP_FIGURE_VALUE can be compared with another. */
 app_figure_kind app_figure_parse(const char *text, double *mean, double *error);
 
+/** The outcome of a comparison with the paper. */
 typedef enum {
     APP_VERDICT_NONE,    /**< "-": one of the two is not there */
     APP_VERDICT_AGREES,  /**< z <= 2 */
@@ -64,7 +67,31 @@ app_verdict app_verdict_of(const char *name);
 void app_figure_ratio(double mean, double error, double by, double by_error, double *ratio,
                       double *ratio_error);
 
-/** True if figures of that column are judged. Speeds are not: they depend on the machine. */
+/** The figures that a job may have, and an experiment may show as columns. The table of chains comes first, in
+ *  the order of hs_figure_at(). */
+typedef enum {
+#define HS_FIGURE(key, ...) APP_FIGURE_##key,
+#include <hastings/mcmc/diagnostics/figures.def>
+#define APP_FIGURE(key, ...) APP_FIGURE_##key,
+#include <hastings/experiments/figures.def>
+    APP_FIGURES /**< number of figures */
+} app_figure_id;
+
+/** A figure as a column. */
+typedef struct {
+    const char *key;   /**< name in files: "ess_per_proposal" */
+    const char *title; /**< name in tables: "ESS/proposal" */
+    const char *about; /**< a sentence, without a full stop */
+    bool judged; /**< compared with the paper's figures: all but speeds, which are of the machine */
+} app_column;
+
+/** The i-th column; NULL after the last. */
+const app_column *app_column_at(size_t i);
+
+/** The figure with that key; APP_FIGURES if there is none, or if key is NULL. */
+app_figure_id app_figure_find(const char *key);
+
+/** Whether figures of that column are compared with the paper's; so are those of unknown columns. */
 bool app_figure_judged(const char *column);
 
 #endif

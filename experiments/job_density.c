@@ -63,11 +63,10 @@ static double value_at(const work *w, const void *values, size_t i)
                                                   : ((const double *)values)[i];
 }
 
-/* Saves maps [n][GRID][GRID], and describes them in the record. */
-static void keep_maps(work *w, const char *what, const char *ending, double *maps, size_t n,
-                      const double low[2], const double high[2], json_t *about)
+/* Saves maps [n][GRID][GRID] as figures/JOB-density.npy, say. */
+static const char *keep_maps(work *w, const char *ending, double *maps, size_t n)
 {
-    char path[JOB_PATH], name[JOB_TEXT + 32];
+    char path[JOB_PATH];
     hs_message message = { "" };
     const hs_chains c = { .chains = n, .draws = GRID, .dim = GRID, .x = maps };
     if (app_job_path(w, path, "figures", ending)) {
@@ -75,11 +74,13 @@ static void keep_maps(work *w, const char *what, const char *ending, double *map
         if (status)
             hs_session_fail(w->session, status, "%s", message.text);
     }
-    snprintf(name, sizeof name, "figures/%s%s", w->job->id, ending);
-    json_object_set_new(about, "file", json_string(name));
-    json_object_set_new(about, "x", json_pack("[ff]", low[0], high[0]));
-    json_object_set_new(about, "y", json_pack("[ff]", low[1], high[1]));
-    json_object_set(w->record, what, about);
+    return app_record_text(w->record, "figures/%s%s", w->job->id, ending);
+}
+
+/* The ends of the window along a coordinate. */
+static app_numbers range(const work *w, double low, double high)
+{
+    return app_record_numbers(w->record, (const double[]){ low, high }, 2);
 }
 
 /* Where the density is drawn from: the target's clusters, and the middle between them. */
@@ -134,14 +135,14 @@ void app_job_draw_density(work *w, const hs_proposal *p)
         hs_session_fail(w->session, status ? status : HS_ENOMEM, "density figure: %s",
                         hs_tape_error(tape));
     } else {
-        json_t *about = json_object(), *list = json_array();
+        app_density *about = app_record_alloc(w->record, 1, sizeof *about);
         for (size_t i = 0; i < STARTS * GRID * GRID; i++)
             maps[i] = value_at(w, hs_plan_get(plan, density), i);
-        for (size_t i = 0; i < STARTS; i++)
-            json_array_append_new(list, json_pack("[ff]", x[i][0], x[i][1]));
-        json_object_set_new(about, "starts", list);
-        keep_maps(w, "density", "-density.npy", maps, STARTS, low, high, about);
-        json_decref(about);
+        if (about)
+            *about = (app_density){ keep_maps(w, "-density.npy", maps, STARTS),
+                                    range(w, low[0], high[0]), range(w, low[1], high[1]),
+                                    app_record_numbers(w->record, &x[0][0], 2 * STARTS) };
+        w->record->density = about;
     }
     hs_plan_free(plan);
     hs_tape_free(tape);
@@ -151,10 +152,10 @@ void app_job_draw_density(work *w, const hs_proposal *p)
 
 /* Means and covariances of a position-dependent mixture, from its parameters: D L (D L)^T, D the
  * diagonal of sds, and L with ones on its diagonal. */
-static json_t *components(hs_params *ps, size_t n)
+static app_list components(app_record *r, hs_params *ps, size_t n)
 {
-    json_t *list = json_array();
-    for (size_t k = 0; k < n; k++) {
+    app_component *all = app_record_alloc(r, n, sizeof *all);
+    for (size_t k = 0; k < n && all; k++) {
         char name[32];
         double mean[2] = { 0 }, log_sd[2] = { 0 }, shear[4] = { 0 };
         snprintf(name, sizeof name, "mean.%zu", k);
@@ -166,11 +167,11 @@ static json_t *components(hs_params *ps, size_t n)
         if (lower.index >= 0)
             hs_param_get(lower, shear);
         const double a = exp(log_sd[0]), b = exp(log_sd[1]), l = shear[2];
-        json_array_append_new(list, json_pack("{s[ff]s[[ff][ff]]}", "mean", mean[0], mean[1],
-                                              "covariance", a * a, a * b * l, a * b * l,
-                                              b * b * (1 + l * l)));
+        const double covariance[] = { a * a, a * b * l, a * b * l, b * b * (1 + l * l) };
+        all[k] =
+            (app_component){ app_record_numbers(r, mean, 2), app_record_numbers(r, covariance, 4) };
     }
-    return list;
+    return (app_list){ all, all ? n : 0 };
 }
 
 static bool has_components(const hs_proposal *p)
@@ -208,13 +209,15 @@ void app_job_draw_weights(work *w, const hs_proposal *p)
         hs_session_fail(w->session, status ? status : HS_ENOMEM, "weights figure: %s",
                         hs_tape_error(tape));
     } else {
-        json_t *about = json_object();
+        app_weights *about = app_record_alloc(w->record, 1, sizeof *about);
         for (size_t k = 0; k < n; k++)
             for (size_t i = 0; i < GRID * GRID; i++)
                 maps[k * GRID * GRID + i] = value_at(w, hs_plan_get(plan, weight[k]), i);
-        json_object_set_new(about, "components", components(hs_proposal_params(p), n));
-        keep_maps(w, "weights", "-weights.npy", maps, n, low, high, about);
-        json_decref(about);
+        if (about)
+            *about = (app_weights){ keep_maps(w, "-weights.npy", maps, n),
+                                    range(w, low[0], high[0]), range(w, low[1], high[1]),
+                                    components(w->record, hs_proposal_params(p), n) };
+        w->record->weights = about;
     }
     hs_plan_free(plan);
     hs_tape_free(tape);

@@ -4,6 +4,7 @@
 
 #include "experiment_internal.h"
 #include <hastings/experiments/points.h>
+#include <hastings/experiments/record.h>
 #include <hastings/mcmc/proposal.h>
 #include <hastings/mcmc/restart.h>
 
@@ -35,13 +36,16 @@ typedef struct {
     hs_session *session;
     hs_target *target;
     app_points points; /* draws of the target: the reference's, or exact ones that are owned */
-    json_t *record;    /* for result.json */
-    uint64_t attempt;  /* of the training that is going on, from 0 */
-    bool stopped;      /* by the watcher: what there is, is partial */
+    app_record *record;
+    uint64_t attempt; /* of the training that is going on, from 0 */
+    bool stopped;     /* by the watcher: what there is, is partial */
 } work;
 
+/* The record of a job that has not run, which the caller owns; NULL without memory. */
+app_record *app_job_record(const job *j);
+
 /* Runs a job, and returns its record, which the caller owns; NULL without memory. */
-json_t *app_job_run(const job *j);
+app_record *app_job_run(const job *j);
 
 /* The progress function of all that a job does, whose context is its `work`. Whatever was going on when
  * the run was stopped, the job is partial. */
@@ -66,12 +70,8 @@ bool app_job_evaluate(work *w, const hs_proposal *p, const hs_objective *o, size
 void app_job_draw_density(work *w, const hs_proposal *p);
 void app_job_draw_weights(work *w, const hs_proposal *p);
 
-/* Numbers that may not be finite, as JSON: null. */
-json_t *app_json_figure(double x);
-void app_put_number(json_t *object, const char *key, double x);
-
-/* Text that may not be UTF-8 (a path, or cut within a letter), as JSON, which must be. */
-json_t *app_json_text(const char *text);
+/* The text of a key; NULL if there is none. */
+const char *app_text_of(const json_t *object, const char *key);
 
 /* A path in the run's folder; false if it is too long, which fails the session. */
 bool app_job_path(const work *w, char path[JOB_PATH], const char *folder, const char *ending);

@@ -19,49 +19,49 @@ static hs_proposal *make_proposal(hs_session *s, uint64_t replica, void *context
 
 /* ---- Training --------------------------------------------------------------------------------- */
 
-static json_t *curve_of(const hs_training *t)
+static app_curve *curve_of(app_record *r, const hs_training *t)
 {
     enum { MOST = 64 }; /* enough for a picture; there may be hundreds of jobs */
-    json_t *step = json_array(), *loss = json_array(), *alpha = json_array();
-    const size_t each = (t->points + MOST - 1) / MOST;
-    for (size_t i = 0; i + each <= t->points; i += each) {
-        double l = 0, a = 0;
-        for (size_t k = i; k < i + each; k++) {
-            l += t->curve_loss[k] / (double)each;
-            a += t->curve_alpha[k] / (double)each;
+    app_curve *curve = app_record_alloc(r, 1, sizeof *curve);
+    const size_t each = (t->points + MOST - 1) / MOST, n = each ? t->points / each : 0;
+    if (!curve)
+        return NULL;
+    curve->step = app_record_numbers(r, NULL, n);
+    curve->loss = app_record_numbers(r, NULL, n);
+    curve->alpha = app_record_numbers(r, NULL, n);
+    for (size_t i = 0; i < n && !r->no_memory; i++) {
+        for (size_t k = i * each; k < (i + 1) * each; k++) {
+            curve->loss.x[i] += t->curve_loss[k] / (double)each;
+            curve->alpha.x[i] += t->curve_alpha[k] / (double)each;
         }
-        json_array_append_new(step, app_json_figure(t->curve_step[i + each - 1]));
-        json_array_append_new(loss, app_json_figure(l));
-        json_array_append_new(alpha, app_json_figure(a));
+        curve->step.x[i] = t->curve_step[(i + 1) * each - 1];
     }
-    return json_pack("{sososo}", "step", step, "loss", loss, "alpha", alpha);
+    return curve;
 }
 
-static void record_training(work *w, const hs_objective *o, const hs_restarts *r)
+static void record_training(app_record *r, const hs_objective *o, const hs_restarts *all)
 {
-    const hs_training *t = &r->training;
+    const hs_training *t = &all->training;
     char text[HS_OBJECTIVE_TEXT];
-    json_t *training = json_object(), *tries = json_array();
-    json_object_set_new(training, "objective", json_string(hs_objective_text(o, text)));
-    json_object_set_new(training, "steps", json_integer((json_int_t)t->steps));
-    app_put_number(training, "seconds", t->seconds);
-    app_put_number(training, "loss", t->loss);
-    app_put_number(training, "alpha", t->alpha);
-    app_put_number(training, "adapted", o->adapt ? t->adapted : (double)NAN);
-    json_object_set_new(training, "rolled_back", json_integer((json_int_t)t->rolled_back));
-    json_object_set_new(training, "curve", curve_of(t));
-    for (size_t i = 0; i < r->tries; i++) {
-        json_t *one = json_object();
-        app_put_number(one, "loss", r->loss[i]);
-        app_put_number(one, "loss_error", r->loss_error[i]);
-        app_put_number(one, "alpha", r->alpha[i]);
-        json_array_append_new(tries, one);
-    }
-    json_object_set_new(training, "tries", tries);
-    json_object_set_new(training, "best", json_integer((json_int_t)r->best));
-    json_object_set_new(w->record, "training", training);
-    app_put_number(json_object_get(w->record, "figures"), "gradients_per_second",
-                   t->seconds > 0 ? (double)t->steps / t->seconds : (double)NAN);
+    app_training *training = app_record_alloc(r, 1, sizeof *training);
+    app_try *tries = app_record_alloc(r, all->tries, sizeof *tries);
+    if (!training || !tries)
+        return;
+    for (size_t i = 0; i < all->tries; i++)
+        tries[i] = (app_try){ all->loss[i], all->loss_error[i], all->alpha[i] };
+    *training = (app_training){ .objective = app_record_text(r, "%s", hs_objective_text(o, text)),
+                                .steps = t->steps,
+                                .seconds = t->seconds,
+                                .loss = t->loss,
+                                .alpha = t->alpha,
+                                .adapted = o->adapt ? t->adapted : (double)NAN,
+                                .rolled_back = t->rolled_back,
+                                .curve = curve_of(r, t),
+                                .tries = { tries, all->tries },
+                                .best = all->best };
+    r->training = training;
+    app_record_figure(r, APP_FIGURE_gradients_per_second,
+                      t->seconds > 0 ? (double)t->steps / t->seconds : (double)NAN, (double)NAN);
 }
 
 /* All tries are one training to whoever watches. */
@@ -112,7 +112,7 @@ hs_proposal *app_job_train(work *w)
                           &r);
     if (!best)
         return NULL;
-    record_training(w, &objective, &r);
+    record_training(w->record, &objective, &r);
     return best;
 }
 
@@ -266,7 +266,6 @@ void app_job_fit(work *w)
     const hs_reference both[] = { hs_reference_walk(w->session, dim),
                                   hs_reference_mala(w->session, dim) };
     const hs_fit_options options = { .sampling = { .rows = j->set.evaluations, .seed = j->seed } };
-    json_t *figures = json_object_get(w->record, "figures");
     const char *of = j->proposal ? j->proposal : "";
     hs_fit fit;
     hs_status status = HS_EINVAL;
@@ -280,7 +279,6 @@ void app_job_fit(work *w)
         hs_session_fail(w->session, status, "a fit is of walk, mala or both, not of \"%s\"", of);
     if (status)
         return;
-    app_put_number(figures, "coefficient", fit.coefficient[0]);
-    app_put_number(figures, "coefficient_error", fit.error[0]);
-    app_put_number(figures, "acceptance", fit.acceptance[0]);
+    app_record_figure(w->record, APP_FIGURE_coefficient, fit.coefficient[0], fit.error[0]);
+    app_record_figure(w->record, APP_FIGURE_acceptance, fit.acceptance[0], (double)NAN);
 }

@@ -6,7 +6,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <hastings/experiments/figure.h>
+#include <hastings/experiments/json.h>
 #include "run_internal.h"
 #include <hastings/mcmc/diagnostics/replicate.h>
 
@@ -67,23 +67,28 @@ typedef struct {
     double mean, sd, error;
 } figure;
 
-/* A figure of a cell over its replications. */
-static void collect(const run *r, const char *kase, const char *row, const char *column, figure *f)
+/* A figure with the digits of result.json: cells are the same whether a record was read back or not. */
+static double as_in_files(double x)
 {
-    char error_key[64];
+    json_t *number = app_json_number(x);
+    const double rounded = json_number_value(number);
+    json_decref(number);
+    return rounded;
+}
+
+/* A figure of a cell over its replications. */
+static void collect(const run *r, const char *kase, const char *row, app_figure_id id, figure *f)
+{
     double only = (double)NAN;
-    snprintf(error_key, sizeof error_key, "%s_error", column);
     f->n = 0;
     for (size_t i = 0; i < r->n && f->n < MOST_VALUES; i++) {
-        const json_t *record = r->records[i];
-        const json_t *figures = json_object_get(record, "figures");
-        const json_t *value = json_object_get(figures, column);
-        if (strcmp(words(record, "case"), kase) || strcmp(words(record, "row"), row) ||
-            !json_is_number(value))
+        const app_record *record = r->records[i];
+        if (!record || strcmp(record->kase, kase) || strcmp(record->row, row) ||
+            !record->figure[id].known || !isfinite(record->figure[id].value))
             continue;
-        f->value[f->n++] = json_number_value(value);
-        if (json_is_number(json_object_get(figures, error_key)))
-            only = json_number_value(json_object_get(figures, error_key));
+        f->value[f->n++] = as_in_files(record->figure[id].value);
+        if (isfinite(record->figure[id].error))
+            only = as_in_files(record->figure[id].error);
     }
     double sum = 0, square = 0;
     for (size_t i = 0; i < f->n; i++)
@@ -117,10 +122,11 @@ static json_t *cell(const run *r, const json_t *kase, const json_t *row, const c
 {
     const char *case_name = words(kase, "name"), *row_name = words(row, "name");
     const char *ratio_to = words(json_object_get(kase, "compare"), column);
+    const app_figure_id id = app_figure_find(column);
     figure f, base;
     char text[APP_FIGURE_TEXT];
     double paper, paper_error, sigmas = (double)NAN;
-    collect(r, case_name, row_name, column, &f);
+    collect(r, case_name, row_name, id, &f);
     const char *printed = paper_text(row, case_name, column);
     const bool has_value = app_figure_parse(printed, &paper, &paper_error) == APP_FIGURE_VALUE;
     app_verdict verdict = APP_VERDICT_NONE;
@@ -130,7 +136,7 @@ static json_t *cell(const run *r, const json_t *kase, const json_t *row, const c
         if (*ratio_to) {
             const json_t *other = app_find_named(json_object_get(r->experiment, "rows"), ratio_to);
             double by, by_error;
-            collect(r, case_name, ratio_to, column, &base);
+            collect(r, case_name, ratio_to, id, &base);
             comparable = strcmp(ratio_to, row_name) && base.n &&
                          app_figure_parse(paper_text(other, case_name, column), &by, &by_error) ==
                              APP_FIGURE_VALUE;
@@ -143,25 +149,16 @@ static json_t *cell(const run *r, const json_t *kase, const json_t *row, const c
         if (comparable)
             verdict = app_figure_verdict(ours, ours_sd, theirs, theirs_error, &sigmas);
     }
-    json_t *values = json_array(), *c = json_object();
+    json_t *values = json_array();
     for (size_t i = 0; i < f.n; i++)
-        json_array_append_new(values, app_json_figure(f.value[i]));
-    json_object_set_new(c, "case", json_string(case_name));
-    json_object_set_new(c, "row", json_string(row_name));
-    json_object_set_new(c, "column", json_string(column));
-    json_object_set_new(c, "values", values);
-    app_put_number(c, "mean", f.mean);
-    app_put_number(c, "sd", f.sd);
-    app_put_number(c, "error", f.error);
-    json_object_set_new(c, "text", json_string(app_figure_text(f.mean, f.sd, text)));
-    json_object_set_new(c, "paper", json_string(printed));
-    app_put_number(c, "paper_value", paper);
-    app_put_number(c, "paper_error", paper_error);
-    app_put_number(c, "sigmas", sigmas);
-    json_object_set_new(c, "ratio_to", json_string(ratio_to));
-    json_object_set_new(c, "verdict", json_string(app_verdict_name(verdict)));
-    json_object_set_new(c, "note", json_string(note_on(r, case_name, row_name)));
-    return c;
+        json_array_append_new(values, app_json_number(f.value[i]));
+    return json_pack("{ss ss ss so so so so ss ss so so so ss ss ss}", "case", case_name, "row",
+                     row_name, "column", column, "values", values, "mean", app_json_number(f.mean),
+                     "sd", app_json_number(f.sd), "error", app_json_number(f.error), "text",
+                     app_figure_text(f.mean, f.sd, text), "paper", printed, "paper_value",
+                     app_json_number(paper), "paper_error", app_json_number(paper_error), "sigmas",
+                     app_json_number(sigmas), "ratio_to", ratio_to, "verdict",
+                     app_verdict_name(verdict), "note", note_on(r, case_name, row_name));
 }
 
 static bool is_run(const run *r, const json_t *kase, const json_t *row)
@@ -190,11 +187,13 @@ static json_t *cells(const run *r)
 
 /* ---- All of it -------------------------------------------------------------------------------- */
 
-static json_t *pending(const job *j)
+/* The record of a job; of one that did not end, that it is pending. */
+static json_t *record_json(const job *j, const app_record *ended)
 {
-    return json_pack("{sssssssIsssss{}}", "id", j->id, "case", words(j->kase, "name"), "row",
-                     words(j->row, "name"), "replication", (json_int_t)j->replication, "state",
-                     "pending", "error", "", "figures");
+    app_record *pending = ended ? NULL : app_job_record(j);
+    json_t *json = ended || pending ? app_record_json(ended ? ended : pending) : NULL;
+    app_record_free(pending);
+    return json;
 }
 
 json_t *app_run_result(const run *r, bool finished)
@@ -203,9 +202,8 @@ json_t *app_run_result(const run *r, bool finished)
     json_t *result = json_object(), *jobs = json_array();
     bool complete = true;
     for (size_t i = 0; i < r->n; i++) {
-        complete &= r->records[i] && !strcmp(words(r->records[i], "state"), "done");
-        json_array_append_new(jobs,
-                              r->records[i] ? json_incref(r->records[i]) : pending(&r->jobs[i]));
+        complete &= r->records[i] && r->records[i]->state == APP_JOB_DONE;
+        json_array_append_new(jobs, record_json(&r->jobs[i], r->records[i]));
     }
     json_object_set_new(result, "format", json_string("hastings-result"));
     json_object_set_new(result, "version", json_integer(1));
@@ -221,7 +219,8 @@ json_t *app_run_result(const run *r, bool finished)
     json_object_set_new(result, "host", host());
     json_object_set_new(result, "started", date(r->started));
     json_object_set_new(result, "finished", finished ? date(now) : json_null());
-    app_put_number(result, "seconds", r->seconds_before + difftime(now, r->started));
+    json_object_set_new(result, "seconds",
+                        app_json_number(r->seconds_before + difftime(now, r->started)));
     json_object_set_new(result, "state", json_string(complete ? "complete" : "partial"));
     json_object_set_new(result, "jobs", jobs);
     json_object_set_new(result, "cells", cells(r));

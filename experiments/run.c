@@ -44,27 +44,32 @@ static void job_file(const run *r, const job *j, const char *ending, char path[J
     snprintf(path, JOB_PATH, "%.3800s/work/%s%s", r->out, j->id, ending);
 }
 
-/* True if the record is of this job and the job is done. */
-static bool is_done(const json_t *record, const job *j)
+/* The record of this job, if the JSON is one and the job is done; NULL else. */
+static app_record *done_record(const json_t *json, const job *j)
 {
-    const char *id = app_text_of(record, "id"), *state = app_text_of(record, "state");
-    return id && state && !strcmp(id, j->id) && !strcmp(state, "done");
+    app_record *record = json ? app_record_read(json, j->id, NULL) : NULL;
+    if (record && !strcmp(record->id, j->id) && record->state == APP_JOB_DONE)
+        return record;
+    app_record_free(record);
+    return NULL;
 }
 
 /* The record of a job that an earlier run finished, from its own file or, without that, from the
  * result; NULL if there is none. */
-static json_t *finished_before(const run *r, const job *j)
+static app_record *finished_before(const run *r, const job *j)
 {
     char path[JOB_PATH];
     job_file(r, j, ".json", path);
-    json_t *record = access(path, R_OK) == 0 ? app_json_read(path, NULL) : NULL;
-    if (is_done(record, j))
-        return record;
-    json_decref(record);
-    for (size_t i = 0; i < json_array_size(r->before); i++)
-        if (is_done(json_array_get(r->before, i), j))
-            return json_incref(json_array_get(r->before, i));
-    return NULL;
+    json_t *json = access(path, R_OK) == 0 ? app_json_read(path, NULL) : NULL;
+    app_record *record = done_record(json, j);
+    json_decref(json);
+    for (size_t i = 0; i < json_array_size(r->before) && !record; i++) {
+        const json_t *before = json_array_get(r->before, i);
+        const char *id = app_text_of(before, "id");
+        if (id && !strcmp(id, j->id))
+            record = done_record(before, j);
+    }
+    return record;
 }
 
 /* Removes the checkpoints of a job that is done. */
@@ -84,50 +89,53 @@ static void remove_checkpoints(const run *r, const job *j)
 }
 
 /* One line about the outcome of a job. */
-static const char *outcome(const json_t *record, char text[256])
+static const char *outcome(const app_record *record, char text[256])
 {
-    const char *error = app_text_of(record, "error");
-    static const char *const shown[] = { "acceptance", "msjd", "ess_per_proposal", "coefficient" };
-    static const char *const names[] = { "acceptance", "MSJD", "ESS/proposal", "A" };
-    if (error && *error) {
-        snprintf(text, 256, "%s", error);
+    static const app_figure_id shown[] = { APP_FIGURE_acceptance, APP_FIGURE_msjd,
+                                           APP_FIGURE_ess_per_proposal, APP_FIGURE_coefficient };
+    snprintf(text, 256, "%s", record ? record->error : "out of memory");
+    if (*text)
         return text;
-    }
-    text[0] = 0;
-    for (size_t i = 0; i < 4; i++) {
-        const json_t *figure = json_object_get(json_object_get(record, "figures"), shown[i]);
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        const app_figure_value *figure = &record->figure[shown[i]];
         const size_t n = strlen(text);
-        if (json_is_number(figure))
-            snprintf(text + n, 256 - n, "%s%s %.3g", n ? ", " : "", names[i],
-                     json_number_value(figure));
+        if (figure->known && isfinite(figure->value))
+            snprintf(text + n, 256 - n, "%s%s %.3g", n ? ", " : "", app_column_at(shown[i])->title,
+                     figure->value);
     }
     return text;
 }
 
-static void finish_job(run *r, size_t i, size_t slot, json_t *record)
+/* Saves the record of a job that is done. One that cannot be saved has failed: it would not be found again. */
+static void save_record(const run *r, const job *j, app_record *record)
 {
-    const job *j = &r->jobs[i];
-    char path[JOB_PATH], text[256];
+    char path[JOB_PATH];
     hs_message m = { "" };
-    if (is_done(record, j)) {
-        job_file(r, j, ".json", path);
-        if (app_json_save(path, record, &m) == HS_OK) {
-            remove_checkpoints(r, j);
-        } else {
-            json_object_set_new(record, "state", json_string("failed"));
-            json_object_set_new(record, "error", app_json_text(m.text));
-        }
+    json_t *json = app_record_json(record);
+    job_file(r, j, ".json", path);
+    if (app_json_save(path, json, &m) == HS_OK) {
+        remove_checkpoints(r, j);
+    } else {
+        record->state = APP_JOB_FAILED;
+        record->error = app_record_text(record, "%s", m.text);
     }
-    const char *state = app_text_of(record, "state");
+    json_decref(json);
+}
+
+static void finish_job(run *r, size_t i, size_t slot, app_record *record)
+{
+    char text[256];
+    if (record && record->state == APP_JOB_DONE)
+        save_record(r, &r->jobs[i], record);
     pthread_mutex_lock(&r->lock);
     r->records[i] = record;
     r->done++;
     pthread_mutex_unlock(&r->lock);
     app_run_tell(r, (app_event){ .kind = APP_JOB_ENDS,
                                  .slot = slot,
-                                 .label = j->label,
+                                 .label = r->jobs[i].label,
                                  .text = outcome(record, text),
-                                 .failed = !state || !strcmp(state, "failed"),
+                                 .failed = !record || record->state == APP_JOB_FAILED,
                                  .estimate = (double)NAN });
 }
 
@@ -207,7 +215,7 @@ static void load_finished(run *r)
 static void run_free(run *r)
 {
     for (size_t i = 0; i < r->n && r->records; i++)
-        json_decref(r->records[i]);
+        app_record_free(r->records[i]);
     for (size_t i = 0; i < r->n_references; i++)
         app_points_free(&r->references[i].points);
     free(r->records);

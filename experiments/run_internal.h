@@ -31,7 +31,7 @@ typedef struct {
     int folder;            /* open and locked as long as this runs; -1: not yet */
 
     job *jobs;
-    json_t **records; /* of jobs that ended; NULL: not yet */
+    app_record **records; /* of jobs that ended; NULL: not yet */
     size_t n;
     reference references[MOST_REFERENCES];
     size_t n_references;
@@ -40,9 +40,6 @@ typedef struct {
     size_t next, done;
     bool stop;
 } run;
-
-/* The text of a key; NULL if there is none. */
-const char *app_text_of(const json_t *object, const char *key);
 
 /* Sets the experiment to run: as the options change it, or as the resumed run had it. */
 hs_status app_run_shape(run *r, const json_t *given, hs_message *m);

@@ -121,6 +121,6 @@ hs_status app_run_plan(run *r, hs_message *m)
     if (r->n == 0)
         return hs_message_fail(m, HS_EINVAL, "nothing is left to run of experiment \"%s\"",
                                app_text_of(r->experiment, "name"));
-    r->records = calloc(r->n, sizeof(json_t *));
+    r->records = calloc(r->n, sizeof(app_record *));
     return r->records ? HS_OK : hs_message_fail(m, HS_ENOMEM, "no memory for %zu records", r->n);
 }

@@ -9,18 +9,6 @@
 #include <hastings/tensor/message.h>
 #include <hastings/mcmc/restart.h>
 
-const char *const app_figure_columns[] = { "acceptance",
-                                           "msjd",
-                                           "ess_per_proposal",
-                                           "ess_median",
-                                           "ess_max",
-                                           "loss",
-                                           "gradients_per_second",
-                                           "samples_per_second",
-                                           "step",
-                                           "coefficient",
-                                           NULL };
-
 bool app_is_fit_text(const char *text)
 {
     return !strcmp(text, "walk") || !strcmp(text, "mala") || !strcmp(text, "both");

@@ -1,4 +1,3 @@
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,11 +44,6 @@ int app_call_print_json(const app_call *call, json_t *json)
     puts(text);
     free(text);
     return APP_EXIT_OK;
-}
-
-json_t *app_json_number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
 }
 
 /* ---- Help ------------------------------------------------------------------------------------ */

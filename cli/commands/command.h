@@ -11,6 +11,7 @@
 
 #include <hastings/cli/cli.h>
 #include <hastings/cli/terminal/options.h>
+#include <hastings/experiments/json.h>
 #include <hastings/mcmc/session.h>
 
 typedef struct app_command app_command;
@@ -64,9 +65,6 @@ void app_call_note(const app_call *call, const char *format, ...) HS_PRINTF(2, 3
 
 /** Prints JSON on stdout and frees it. NULL means out of memory. */
 int app_call_print_json(const app_call *call, json_t *json);
-
-/** A number for JSON: null if it is not finite. */
-json_t *app_json_number(double value);
 
 /** Prints --help of a command, or of the program if it is NULL. */
 void app_command_help(FILE *f, const app_command *command);

@@ -30,7 +30,8 @@ const app_command app_command_diagnose = {
         "Judges the chains of all files together: acceptance, jumps, effective sample sizes of "
         "several kinds, R-hat, and warnings such as \"This chain looks non-ergodic\". A file is "
         "ArviZ's NetCDF (.nc), a NumPy array of shape (chains, draws, dim) (.npy), or CmdStan's "
-        "CSV (.csv), and has one chain or several.",
+        "CSV (.csv), and has one chain or several. hastings list figures explains the figures of "
+        "--json.",
     .examples = "hastings diagnose draws.nc\n"
                 "hastings diagnose output_1.csv output_2.csv output_3.csv output_4.csv\n"
                 "hastings diagnose draws.npy --skip 500 --json",

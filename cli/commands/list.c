@@ -2,9 +2,11 @@
 #include <string.h>
 
 #include <hastings/cli/commands/command.h>
+#include <hastings/experiments/figure.h>
 #include <hastings/experiments/run.h>
 #include <hastings/experiments/spec.h>
 #include <hastings/nn/optimizer.h>
+#include <hastings/mcmc/diagnostics/figures.h>
 #include <hastings/objectives/objectives.h>
 
 enum { INDENT = 22 };
@@ -163,6 +165,26 @@ static json_t *optimizers_json(void)
     return all;
 }
 
+static void print_figures(void)
+{
+    for (size_t i = 0; app_column_at(i); i++)
+        print_entry(app_column_at(i)->key, app_column_at(i)->about);
+    printf("and of each coordinate, in result.json and hastings diagnose --json:\n");
+    for (size_t i = 0; hs_coordinate_figure_at(i); i++)
+        print_entry(hs_coordinate_figure_at(i)->key, hs_coordinate_figure_at(i)->about);
+}
+
+static json_t *figures_json(void)
+{
+    json_t *all = json_array();
+    for (size_t i = 0; app_column_at(i); i++) {
+        const app_column *c = app_column_at(i);
+        json_array_append_new(all, json_pack("{s:s, s:s, s:b, s:s}", "key", c->key, "title",
+                                             c->title, "judged", c->judged, "about", c->about));
+    }
+    return all;
+}
+
 static void print_targets(void)
 {
     print_specs(app_spec_targets);
@@ -197,6 +219,7 @@ static const struct {
       print_objectives, objectives_json },
     { "optimizers", "Optimisers, with options and their defaults: sgd,momentum=0.9",
       print_optimizers, optimizers_json },
+    { "figures", "Figures, for the columns of an experiment:", print_figures, figures_json },
 };
 enum { LISTS = sizeof lists / sizeof *lists };
 
@@ -233,12 +256,12 @@ static int list(const app_call *call)
 const app_command app_command_list = {
     .name = "list",
     .words = "[WHAT]",
-    .summary = "show experiments, targets, proposals, objectives and optimisers",
-    .about = "Lists the program's experiments, and the kinds of targets, proposals, objectives and "
-             "optimisers with their options and defaults: all groups, or WHAT, one of experiments, "
-             "targets, proposals, objectives and optimizers.",
+    .summary = "show experiments, targets, proposals, objectives, optimisers and figures",
+    .about = "Lists the program's experiments, the kinds of targets, proposals, objectives and "
+             "optimisers with their options and defaults, and the figures of results: all groups, "
+             "or WHAT, one of experiments, targets, proposals, objectives, optimizers and figures.",
     .examples = "hastings list\nhastings list proposals\nhastings list objectives --json",
     .most = 1,
-    .complete = "experiments|targets|proposals|objectives|optimizers",
+    .complete = "experiments|targets|proposals|objectives|optimizers|figures",
     .run = list,
 };

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include <hastings/mcmc/diagnostics/figures.h>
 #include <hastings/mcmc/io/chains_file.h>
 
 enum {
@@ -154,12 +155,6 @@ static void put_ess(page *p, const json_t *job, double draws)
 
 static void put_coordinates(page *p, const json_t *job, const hs_chain_names *names)
 {
-    static const char *const keys[][2] = {
-        { "mean", "mean" },         { "mcse", "MCSE" },     { "sd", "sd" },
-        { "ess_raw", "ESS x" },     { "ess_x2", "ESS x²" }, { "ess_bulk", "ESS bulk" },
-        { "ess_tail", "ESS tail" }, { "ess_sd", "ESS sd" }, { "rhat", "R-hat" },
-    };
-    enum { KEYS = sizeof keys / sizeof *keys };
     const json_t *coordinates = json_object_get(job, "coordinates");
     app_buffer *b = &p->html;
     app_buffer_html(
@@ -167,8 +162,8 @@ static void put_coordinates(page *p, const json_t *job, const hs_chain_names *na
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Coordinates of "
         "%s, %s\">\n<table class=\"number\"><thead><tr><th scope=\"col\">coordinate</th>",
         app_text_of(job, "row"), app_text_of(job, "case"));
-    for (size_t j = 0; j < KEYS; j++)
-        app_buffer_html(b, "<th scope=\"col\">%s</th>", keys[j][1]);
+    for (size_t j = 0; hs_coordinate_figure_at(j); j++)
+        app_buffer_html(b, "<th scope=\"col\">%s</th>", hs_coordinate_figure_at(j)->title);
     app_buffer_put(b, "</tr></thead>\n<tbody>\n");
     size_t i;
     json_t *coordinate;
@@ -176,15 +171,14 @@ static void put_coordinates(page *p, const json_t *job, const hs_chain_names *na
     {
         const char *name = i < names->count ? names->name[i] : app_page_text(p, "x[%zu]", i);
         app_buffer_html(b, "<tr><th scope=\"row\">%s</th>", name);
-        for (size_t j = 0; j < KEYS; j++) {
-            const double x = number_of(coordinate, keys[j][0]);
+        for (size_t j = 0; hs_coordinate_figure_at(j); j++) {
+            const double x = number_of(coordinate, hs_coordinate_figure_at(j)->key);
+            const char *format = hs_coordinate_figure_at(j)->format;
             char text[APP_FIGURE_TEXT];
-            if (strncmp(keys[j][0], "ess", 3) == 0 && x >= 1)
-                app_buffer_print(b, "<td>%.0f</td>", x);
-            else if (strcmp(keys[j][0], "rhat") == 0 && isfinite(x))
-                app_buffer_print(b, "<td>%.3f</td>", x);
-            else
-                app_buffer_html(b, "<td>%s</td>", app_figure_text(x, (double)NAN, text));
+            app_figure_text(x, (double)NAN, text);
+            if (format && x >= 0.5) /* a smaller ESS would be 0 */
+                snprintf(text, sizeof text, format, x);
+            app_buffer_html(b, "<td>%s</td>", text);
         }
         app_buffer_put(b, "</tr>\n");
     }

@@ -184,20 +184,8 @@ const char *app_cell_paper(const json_t *cell)
 
 const char *app_column_title(const char *column)
 {
-    static const char *const titles[][2] = {
-        { "acceptance", "acceptance" },
-        { "msjd", "MSJD" },
-        { "ess_per_proposal", "ESS/proposal" },
-        { "ess_median", "median ESS" },
-        { "ess_max", "largest ESS" },
-        { "loss", "loss" },
-        { "gradients_per_second", "gradients/s" },
-        { "samples_per_second", "samples/s" },
-    };
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
-        if (strcmp(titles[i][0], column) == 0)
-            return titles[i][1];
-    return column;
+    const app_figure_id id = app_figure_find(column);
+    return id == APP_FIGURES ? column : app_column_at(id)->title;
 }
 
 const char *app_verdict_mark(app_verdict verdict)
