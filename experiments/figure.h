@@ -68,7 +68,7 @@ void app_figure_ratio(double mean, double error, double by, double by_error, dou
                       double *ratio_error);
 
 /** The figures that a job may have, and an experiment may show as columns. The table of chains comes first, in
- *  the order of hs_figure_at(). */
+ *  the order of hs_report_figure_at(). */
 typedef enum {
 #define HS_FIGURE(key, ...) APP_FIGURE_##key,
 #include <hastings/mcmc/diagnostics/figures.def>

@@ -81,7 +81,7 @@ typedef struct {
     F(S, ALWAYS, NUMBER, alpha,       "alpha",       none,  "mean acceptance of the last steps") \
     F(S, ALWAYS, NUMBER, adapted,     "adapted",     none,  "number that the objective adapts; NaN: it has none") \
     F(S, ALWAYS, COUNT,  rolled_back, "rolled_back", none,  "times that the training went back to a checkpoint") \
-    F(S, ALWAYS, PART,   curve,       "curve",       curve, "course of the best try") \
+    F(S, MAYBE,  PART,   curve,       "curve",       curve, "course of the best try") \
     F(S, ALWAYS, LIST,   tries,       "tries",       try,   "all tries") \
     F(S, ALWAYS, COUNT,  best,        "best",        none,  "the try that was kept, from 0")
 

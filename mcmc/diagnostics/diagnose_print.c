@@ -19,8 +19,8 @@ static void print_number(FILE *f, double value)
 static void print_figures(FILE *f, const hs_report *r, bool of_steps)
 {
     const char *line = NULL;
-    for (size_t i = 0; hs_figure_at(i); i++) {
-        const hs_figure *figure = hs_figure_at(i);
+    for (size_t i = 0; hs_report_figure_at(i); i++) {
+        const hs_report_figure *figure = hs_report_figure_at(i);
         size_t worst;
         const double value = figure->value(r, &worst);
         if (!figure->line || isnan(value) || (figure->kind == HS_FIGURE_STEPS) != of_steps)

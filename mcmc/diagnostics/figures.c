@@ -42,7 +42,7 @@ double hs__largest(const hs_report *r, double (*value)(const hs_series_summary *
     }
 #include "figures.def"
 
-static const hs_figure figures[] = {
+static const hs_report_figure figures[] = {
 #define HS_FIGURE(key, title, kind, line, words, value, about)                                     \
     { #key, title, about, HS_FIGURE_##kind, line, words, key##_of },
 #include "figures.def"
@@ -54,7 +54,7 @@ static const hs_coordinate_figure coordinate_figures[] = {
 #include "figures.def"
 };
 
-const hs_figure *hs_figure_at(size_t i)
+const hs_report_figure *hs_report_figure_at(size_t i)
 {
     return i < sizeof figures / sizeof *figures ? &figures[i] : NULL;
 }

@@ -1,8 +1,8 @@
 /**
  * The figures of a report as a list: names, titles and values, for programs that print, save or plot them all.
  *
- *     for (size_t i = 0; hs_figure_at(i); i++)
- *         printf("%s = %g\n", hs_figure_at(i)->key, hs_figure_at(i)->value(&report, NULL));
+ *     for (size_t i = 0; hs_report_figure_at(i); i++)
+ *         printf("%s = %g\n", hs_report_figure_at(i)->key, hs_report_figure_at(i)->value(&report, NULL));
  *
  * The list is made from mcmc/diagnostics/figures.def, where a figure is one row. It is constant, and any thread
  * may read it.
@@ -31,7 +31,7 @@ typedef struct {
     /** The value; NaN if it is not known. `worst` may be NULL; it gets the coordinate that the value is of, or
      *  SIZE_MAX. */
     double (*value)(const hs_report *report, size_t *worst);
-} hs_figure;
+} hs_report_figure;
 
 /** A figure of a single coordinate. */
 typedef struct {
@@ -43,7 +43,7 @@ typedef struct {
 } hs_coordinate_figure;
 
 /** The i-th figure; NULL after the last. */
-HS_API const hs_figure *hs_figure_at(size_t i);
+HS_API const hs_report_figure *hs_report_figure_at(size_t i);
 
 /** The i-th figure of a coordinate; NULL after the last. */
 HS_API const hs_coordinate_figure *hs_coordinate_figure_at(size_t i);

@@ -36,7 +36,7 @@ refuses() {
 
 # What there is of a result besides time, and how it was started.
 numbers() {
-    grep -v -E '"(seconds|gradients_per_second|samples_per_second|started|finished|threads|workers|command)"' \
+    grep -v -E '"(seconds|[a-z_]*_per_second|started|finished|threads|workers|command)"' \
         "$1/result.json"
 }
 files() {
@@ -212,7 +212,9 @@ resume_fails "of another run"
 cp chain damaged/work/reference-ripley-ab-initio-1.npy
 for record in '{ "id": ' '[]' '{ "id": "ripley-ab-initio-1" }' '{ "id": 3, "state": [] }' \
     '{ "id": "other-1", "state": "done", "figures": { "acceptance": 7 } }' \
-    '{ "id": "ripley-ab-initio-1", "state": "partial", "figures": 3 }'; do
+    '{ "id": "ripley-ab-initio-1", "state": "partial", "figures": 3 }' \
+    '{ "id": "ripley-ab-initio-1", "case": "ripley", "row": "Ab Initio", "replication": 1, "seed": 1,
+       "state": "done", "error": "", "figures": { "acceptance": "high" } }'; do
     rm -rf record
     cp -r damaged record
     echo "$record" >record/work/ripley-ab-initio-1.json
