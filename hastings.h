@@ -16,8 +16,10 @@ extern "C" {
 #include <hastings/tensor/blas.h>
 #include <hastings/tensor/clock.h>
 #include <hastings/tensor/cpu.h>
+#include <hastings/tensor/file.h>
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/message.h>
+#include <hastings/tensor/number.h>
 #include <hastings/tensor/product.h>
 #include <hastings/tensor/random.h>
 #include <hastings/tensor/shape.h>

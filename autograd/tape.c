@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include <hastings/tensor/number.h>
+
 const op_info hs__op_table[OP_COUNT] = {
 #define HS_LEAF(name, doc)                      [OP_##name] = { #name, KIND_LEAF, 0, doc },
 #define HS_UNARY(name, domain, kernel, ga, doc) [OP_##name] = { #name, KIND_ELEMENTWISE, 1, doc },
@@ -286,12 +288,7 @@ hs_var hs_tensor_at(hs_tape *tape, hs_shape shape, const double *values, const c
         data = hs_arena_alloc(&tape->arena, count * hs_dtype_size(tape->dtype));
         if (!data)
             return hs_tape_fail(tape, HS_ENOMEM, at, "tensor: out of memory");
-        for (size_t i = 0; i < count; i++) {
-            if (tape->dtype == HS_F32)
-                ((float *)data)[i] = (float)values[i];
-            else
-                ((double *)data)[i] = values[i];
-        }
+        hs_numbers_set(tape->dtype, data, count, values);
     }
     op_attributes attributes = hs__attributes_none();
     attributes.data = data;

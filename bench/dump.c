@@ -7,6 +7,8 @@
 
 #include <jansson.h>
 
+#include <hastings/tensor/file.h>
+
 enum { MANY = 50000000 }; /* parameters that are treated with care for memory */
 
 static bool write_npy(const char *folder, const char *name, const char *type, const size_t *shape,
@@ -26,13 +28,14 @@ static bool write_npy(const char *folder, const char *name, const char *type, co
     memcpy(header + 10, text, (size_t)length);
     header[127] = '\n';
     const size_t size = strcmp(type, "f4") == 0 ? 4 : 8;
-    FILE *file = fopen(path, "wb");
-    bool ok = file && fwrite(header, sizeof header, 1, file) == 1 &&
-              fwrite(data, size, numbers, file) == numbers;
-    if (file)
-        ok = fclose(file) == 0 && ok;
+    hs_message message;
+    hs_file file;
+    hs_file_create(&file, path, &message);
+    hs_file_put(&file, header, sizeof header);
+    hs_file_put(&file, data, size * numbers);
+    const bool ok = hs_file_commit(&file) == HS_OK;
     if (!ok)
-        fprintf(stderr, "%s: cannot write it: %s\n", path, strerror(errno));
+        fprintf(stderr, "%s\n", message.text);
     return ok;
 }
 
@@ -89,17 +92,19 @@ static bool write_facts(const char *folder, const bench_case *c, const char *kin
         "case", c->name, "kind", kind, "target", c->target, "objective", objective, "dtype",
         hs_dtype_name(dtype), "starts", (json_int_t)c->starts, "proposals",
         (json_int_t)c->proposals, "dim", (json_int_t)hs_target_dim(target), "original_dim",
-        (json_int_t)hs_target_original_dim(target), "couplings", (json_int_t)c->couplings,
-        "width", (json_int_t)c->width, "depth", (json_int_t)c->depth, "coupling_width",
+        (json_int_t)hs_target_original_dim(target), "couplings", (json_int_t)c->couplings, "width",
+        (json_int_t)c->width, "depth", (json_int_t)c->depth, "coupling_width",
         (json_int_t)(c->coupling_width ? c->coupling_width : c->width), "coupling_depth",
         (json_int_t)(c->coupling_depth ? c->coupling_depth : c->depth), "components",
         strcmp(kind, "mixture") == 0 ? 4 : 0, "parameters", parameters, "loss", loss);
     char path[4200];
     snprintf(path, sizeof path, "%s/case.json", folder);
-    const bool ok =
-        facts && json_dump_file(facts, path, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) == 0;
+    char *text = json_dumps(facts, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
+    hs_message message = { "out of memory for a case" };
+    const bool ok = text && hs_file_save(path, text, strlen(text), &message) == HS_OK;
     if (!ok)
-        fprintf(stderr, "%s: cannot write it\n", path);
+        fprintf(stderr, "%s\n", message.text);
+    free(text);
     json_decref(facts);
     return ok;
 }
@@ -198,7 +203,8 @@ bool problem_dump(const bench_case *c, const char *objective, hs_dtype dtype, co
 bool chains_dump(const chains *c, const char *kind, const char *folder)
 {
     const problem *p = &c->problem;
-    const bool trained = strcmp(kind, "multi-scheme") == 0; /* the others have no parameters but a step */
+    const bool trained =
+        strcmp(kind, "multi-scheme") == 0; /* the others have no parameters but a step */
     hs_params *ps = trained ? hs_proposal_params(p->proposal) : NULL;
     return write_facts(folder, p->is, kind, trained ? p->target : p->plain, ps, NULL,
                        hs_session_dtype(p->session), 0) &&

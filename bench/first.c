@@ -6,10 +6,12 @@
 #include "cases.h"
 #include "parts.h"
 
+#include <hastings/tensor/clock.h>
+
 /* Seconds and peak memory (MB) of a process; NaN if it fails. Its memory is never less than ours was when it began. */
 static void time_process(const char *const *arguments, double *seconds, double *megabytes)
 {
-    const double begin = seconds_now();
+    const double begin = hs_seconds();
     const pid_t child = fork();
     if (child == 0) {
         close(STDOUT_FILENO);
@@ -21,7 +23,7 @@ static void time_process(const char *const *arguments, double *seconds, double *
     if (child > 0)
         wait4(child, &status, 0, &usage);
     const bool ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    *seconds = ok ? seconds_now() - begin : (double)NAN;
+    *seconds = ok ? hs_seconds() - begin : (double)NAN;
     *megabytes = ok ? (double)usage.ru_maxrss / 1024 : (double)NAN;
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <hastings/tensor/clock.h>
 #include <hastings/tensor/cpu.h>
 #include <hastings/tensor/memory.h>
 
@@ -58,10 +59,10 @@ static double exponentials_once(void)
         const math_candidate *c = &all->candidate[i];
         if (strcmp(c->function, "exp") != 0 || strcmp(c->library, library) != 0)
             continue;
-        const double begin = seconds_now();
+        const double begin = hs_seconds();
         for (int turn = 0; turn < TURNS; turn++)
             c->map(N, x, x, out);
-        return N * TURNS / (seconds_now() - begin) * 1e-9;
+        return N * TURNS / (hs_seconds() - begin) * 1e-9;
     }
     return (double)NAN;
 }
@@ -113,11 +114,11 @@ double machine_read(int threads)
     volatile float keep = 0;
     for (int t = 0; t < TIMES; t++) {
         float sum = 0;
-        const double begin = seconds_now();
+        const double begin = hs_seconds();
 #pragma omp parallel for num_threads(threads) reduction(+ : sum) schedule(static)
         for (int block = 0; block < NUMBERS / BLOCK; block++)
             sum += sum_of_block(x + (long)block * BLOCK);
-        seconds[t] = seconds_now() - begin;
+        seconds[t] = hs_seconds() - begin;
         keep += sum;
     }
     hs_free(x);
@@ -134,14 +135,14 @@ double machine_update(int threads)
         for (int i = 0; i < EACH; i++)
             w[i] = m[i] = v[i] = 0.5F;
         for (int t = 0; t < TIMES; t++) {
-            const double begin = seconds_now();
+            const double begin = hs_seconds();
 #pragma omp parallel for simd num_threads(threads) schedule(static)
             for (int i = 0; i < EACH; i++) {
                 m[i] = 0.9F * m[i] + 1e-6F;
                 v[i] = 0.999F * v[i] + 1e-6F;
                 w[i] -= 1e-3F * m[i] * v[i];
             }
-            seconds[t] = seconds_now() - begin;
+            seconds[t] = hs_seconds() - begin;
         }
         rate = 6 * sizeof *w * (double)EACH / median(seconds, TIMES) * 1e-9;
     }

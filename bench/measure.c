@@ -6,27 +6,15 @@
 #include <sys/types.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
+#include <hastings/tensor/clock.h>
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/cpu.h>
-
-double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int compare(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
+#include <hastings/tensor/number.h>
 
 void *make_numbers(hs_dtype dtype, size_t n)
 {
@@ -35,17 +23,14 @@ void *make_numbers(hs_dtype dtype, size_t n)
         exit(1);
     for (size_t i = 0; i < n + 64; i++) {
         const double a = (double)(i * 7919 % 1013) / 506.5 - 1;
-        if (dtype == HS_F32)
-            ((float *)block)[i] = (float)a;
-        else
-            ((double *)block)[i] = a;
+        hs_number_set(dtype, block, i, a);
     }
     return block;
 }
 
 double median(double *samples, size_t n)
 {
-    qsort(samples, n, sizeof *samples, compare);
+    hs_sort(samples, n);
     return n ? samples[n / 2] : 0;
 }
 
@@ -77,14 +62,14 @@ double peak_once(hs_dtype dtype)
 {
     double flops_a_turn = 0;
     const long turns = 20000;
-    const double begin = seconds_now();
+    const double begin = hs_seconds();
 #if defined(__x86_64__)
     if (hs_cpu_isa() == HS_ISA_AVX512)
         flops_a_turn = dtype == HS_F32 ? peak_avx512_f32(turns) : peak_avx512_f64(turns);
     else if (hs_cpu_isa() == HS_ISA_AVX2)
         flops_a_turn = dtype == HS_F32 ? peak_avx2_f32(turns) : peak_avx2_f64(turns);
 #endif
-    return flops_a_turn * (double)turns / (seconds_now() - begin) * 1e-9;
+    return flops_a_turn * (double)turns / (hs_seconds() - begin) * 1e-9;
 }
 
 double time_call(void (*run)(void *context), void *context, double budget)
@@ -94,11 +79,11 @@ double time_call(void (*run)(void *context), void *context, double budget)
     run(context);
     run(context);
     size_t n = 0;
-    const double begin = seconds_now();
-    while (n < MOST && (n < 3 || seconds_now() - begin < budget)) {
-        const double start = seconds_now();
+    const double begin = hs_seconds();
+    while (n < MOST && (n < 3 || hs_seconds() - begin < budget)) {
+        const double start = hs_seconds();
         run(context);
-        samples[n++] = seconds_now() - start;
+        samples[n++] = hs_seconds() - start;
     }
     return median(samples, n);
 }

@@ -8,8 +8,6 @@
 
 #include <hastings/tensor/shape.h>
 
-double seconds_now(void);
-
 /* The median of n numbers, which are sorted by it. */
 double median(double *samples, size_t n);
 

@@ -10,6 +10,7 @@
 #include "measure.h"
 
 #include <hastings/tensor/blas.h>
+#include <hastings/tensor/clock.h>
 #include <hastings/tensor/memory.h>
 #include "tensor/product_internal.h"
 
@@ -166,16 +167,16 @@ static void measure(bench_case *c, double budget, double rate[CONTENDERS], doubl
             run(c, k);
     }
     int n = 0;
-    const double begin = seconds_now();
-    while (n < MAX_SAMPLES && (n < 5 || seconds_now() - begin < budget)) {
+    const double begin = hs_seconds();
+    while (n < MAX_SAMPLES && (n < 5 || hs_seconds() - begin < budget)) {
         for (int k = 0; k < CONTENDERS; k++) {
             if (!present[k])
                 continue;
             run(c, k);
-            const double start = seconds_now();
+            const double start = hs_seconds();
             for (long i = 0; i < repeats; i++)
                 run(c, k);
-            samples[k][n] = flops * (double)repeats / (seconds_now() - start) * 1e-9;
+            samples[k][n] = flops * (double)repeats / (hs_seconds() - start) * 1e-9;
         }
         samples[CONTENDERS][n++] = peak_once(c->dtype);
     }

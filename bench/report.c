@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 #include <hastings/cli/plot/plot.h>
-#include <hastings/experiments/text_file.h>
+#include <hastings/experiments/json_file.h>
 
 #include "aims.h"
 #include "rows.h"

@@ -14,6 +14,8 @@
 #include "measure.h"
 #include "parts.h"
 
+#include <hastings/tensor/file.h>
+
 /* ---- Settings ------------------------------------------------------------------------------- */
 
 static const char *part_name(size_t i)
@@ -191,30 +193,23 @@ bool run_load(settings *set)
     return false;
 }
 
-/* Writes a new file and then puts it in the place of the old: there is a whole one at any time. */
 bool run_save(const settings *set)
 {
-    const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(6);
-    char part[4096] = "";
-    bool ok;
-    if (set->json) {
-        const int length = snprintf(part, sizeof part, "%s.part", set->json);
-        ok = length < (int)sizeof part && json_dump_file(set->result, part, flags) == 0 &&
-             rename(part, set->json) == 0;
-    } else {
-        ok = json_dumpf(set->result, stdout, flags) == 0;
-    }
+    char *text = json_dumps(set->result, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
+    hs_message message = { "out of memory for the results" };
+    bool ok = text && set->json ? hs_file_save(set->json, text, strlen(text), &message) == HS_OK
+                                : text && fputs(text, stdout) >= 0 && fflush(stdout) == 0;
     if (!ok)
-        fprintf(stderr, "%s: cannot write it: %s\n", set->json ? set->json : "standard output",
-                strerror(errno));
+        fprintf(stderr, "%s\n", text && !set->json ? strerror(errno) : message.text);
+    free(text);
     return ok;
 }
 
 /* Whether two rows agree in what a row is of. */
 static bool is_of_same(const json_t *a, const json_t *b)
 {
-    static const char *const keys[] = { "case", "objective", "type",
-                                        "kind", "chains",    "what", "size" };
+    static const char *const keys[] = { "case",   "objective", "type", "kind",
+                                        "chains", "what",      "size" };
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
         const json_t *x = json_object_get(a, keys[k]), *y = json_object_get(b, keys[k]);
         if ((x || y) && !json_equal(x, y))

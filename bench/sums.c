@@ -9,6 +9,7 @@
  */
 #include "measure.h"
 
+#include <hastings/tensor/clock.h>
 #include <hastings/tensor/memory.h>
 #include "tensor/product_internal.h"
 
@@ -24,17 +25,17 @@ static void measure(hs_dtype dtype, const hs_product_sum *p, double budget, doub
 {
     const double products = (double)(p->out * p->in * p->lanes);
     const long repeats = 1 + (long)(fmin(3e6 / products, 500));
-    const double begin = seconds_now();
+    const double begin = hs_seconds();
     seconds[0] = seconds[1] = HUGE_VAL;
     do
         for (int way = 0; way < 2; way++) {
-            const double start = seconds_now();
+            const double start = hs_seconds();
             for (long i = 0; i < repeats; i++)
                 hs__product_sum_run_as(hs_cpu_isa(),
                                        way ? HS_PRODUCT_OWN_TRANSPOSED : HS_PRODUCT_OWN, dtype, p);
-            seconds[way] = fmin(seconds[way], (seconds_now() - start) / (double)repeats);
+            seconds[way] = fmin(seconds[way], (hs_seconds() - start) / (double)repeats);
         }
-    while (seconds_now() - begin < budget);
+    while (hs_seconds() - begin < budget);
 }
 
 static void bench(hs_dtype dtype, double budget)

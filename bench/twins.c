@@ -8,6 +8,7 @@
  */
 #include "measure.h"
 
+#include <hastings/tensor/clock.h>
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/product.h>
 #include <hastings/tensor/threads.h>
@@ -35,10 +36,10 @@ static void bench(shape s, bool by_row, int threads, double budget)
         y[i] = make_numbers(HS_F32, s.out);
     }
     size_t n = 0;
-    const double begin = seconds_now();
-    while (n < MAX_SAMPLES && (n < 5 || seconds_now() - begin < budget)) {
+    const double begin = hs_seconds();
+    while (n < MAX_SAMPLES && (n < 5 || hs_seconds() - begin < budget)) {
         for (int way = 0; way < 2; way++) {
-            const double start = seconds_now();
+            const double start = hs_seconds();
             for (size_t i = 0; i < copies * (size_t)repeats; i++) {
                 hs_product p[2];
                 for (int k = 0; k < 2; k++)
@@ -56,7 +57,7 @@ static void bench(shape s, bool by_row, int threads, double budget)
                 p[0].twin = way ? &p[1] : NULL;
                 hs_product_run(HS_F32, &p[0]);
             }
-            samples[way][n] = (seconds_now() - start) / (double)(copies * (size_t)repeats);
+            samples[way][n] = (hs_seconds() - start) / (double)(copies * (size_t)repeats);
         }
         n++;
     }

@@ -7,11 +7,12 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include <hastings/tensor/clock.h>
 #include <hastings/tensor/cpu.h>
 #include <hastings/tensor/memory.h>
 #include "tensor/random_internal.h"
+#include <hastings/tensor/number.h>
 #include <hastings/tensor/shape.h>
 
 #include "tests/support/math_reference.h"
@@ -52,19 +53,6 @@ typedef struct {
     void *x, *y, *out;
 } buffers;
 
-static double element(const void *data, hs_dtype dtype, size_t i)
-{
-    return dtype == HS_F64 ? ((const double *)data)[i] : (double)((const float *)data)[i];
-}
-
-static void set_element(void *data, hs_dtype dtype, size_t i, double value)
-{
-    if (dtype == HS_F64)
-        ((double *)data)[i] = value;
-    else
-        ((float *)data)[i] = (float)value;
-}
-
 static math_range even_range(double from, double to)
 {
     return (math_range){ { from, from }, { to, to }, false, -HUGE_VAL, HUGE_VAL };
@@ -73,20 +61,7 @@ static math_range even_range(double from, double to)
 static void fill(void *data, const math_range *range, hs_dtype dtype, uint64_t *state)
 {
     for (size_t i = 0; i < POINTS; i++)
-        set_element(data, dtype, i, math_point(range, dtype == HS_F64, i, state));
-}
-
-static double seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
+        hs_number_set(dtype, data, i, math_point(range, dtype == HS_F64, i, state));
 }
 
 /* Candidates of one function, type and instruction set. */
@@ -102,17 +77,18 @@ static void compare(const function *f, hs_isa isa, hs_dtype dtype, buffers *b)
         fill(b->y, &second, dtype, &state);
         long double want[POINTS];
         for (size_t i = 0; i < POINTS; i++)
-            want[i] = f->reference((long double)element(b->x, dtype, i),
-                                   (long double)element(b->y, dtype, i));
+            want[i] = f->reference((long double)hs_number_get(dtype, b->x, i),
+                                   (long double)hs_number_get(dtype, b->y, i));
         for (size_t c = 0; c < all->count; c++) {
             if (strcmp(all->candidate[c].function, f->name) != 0)
                 continue;
             all->candidate[c].map(POINTS, b->x, b->y, b->out);
             for (size_t i = 0; i < POINTS; i++) {
-                const double e = math_ulps(dtype == HS_F64, element(b->out, dtype, i), want[i]);
+                const double e =
+                    math_ulps(dtype == HS_F64, hs_number_get(dtype, b->out, i), want[i]);
                 if (e > worst[c]) {
                     worst[c] = e;
-                    where[c] = element(b->x, dtype, i);
+                    where[c] = hs_number_get(dtype, b->x, i);
                 }
             }
         }
@@ -122,16 +98,16 @@ static void compare(const function *f, hs_isa isa, hs_dtype dtype, buffers *b)
         for (size_t c = 0; c < all->count; c++) {
             if (strcmp(all->candidate[c].function, f->name) != 0)
                 continue;
-            const double start = seconds();
+            const double start = hs_seconds();
             for (int pass = 0; pass < PASSES; pass++)
                 all->candidate[c].map(POINTS, b->x, b->y, b->out);
             if (r >= 0)
-                time[c][r] = (seconds() - start) * 1e9 / (POINTS * PASSES);
+                time[c][r] = (hs_seconds() - start) * 1e9 / (POINTS * PASSES);
         }
     for (size_t c = 0; c < all->count; c++) {
         if (strcmp(all->candidate[c].function, f->name) != 0)
             continue;
-        qsort(time[c], REPETITIONS, sizeof(double), by_value);
+        hs_sort(time[c], REPETITIONS);
         printf(worst[c] < 1e4 ? "| %s | %s | %s | %s | %.2f | %.2f | %.9g |\n"
                               : "| %s | %s | %s | %s | %.2f | %.0e | %.9g |\n",
                f->name, hs_dtype_name(dtype), hs_isa_name(isa), all->candidate[c].library,
@@ -151,14 +127,14 @@ static void random_draws(void *out)
             for (int isa = (int)hs_cpu_isa(); isa >= 0; isa--) {
                 double time[REPETITIONS];
                 for (int r = -2; r < REPETITIONS; r++) {
-                    const double start = seconds();
+                    const double start = hs_seconds();
                     for (int pass = 0; pass < PASSES; pass++)
                         random_table[isa][dtype]->lanes((hs_distribution)d, &at, 0, LANES, COLUMNS,
                                                         out, LANES);
                     if (r >= 0)
-                        time[r] = (seconds() - start) * 1e9 / (POINTS * PASSES);
+                        time[r] = (hs_seconds() - start) * 1e9 / (POINTS * PASSES);
                 }
-                qsort(time, REPETITIONS, sizeof(double), by_value);
+                hs_sort(time, REPETITIONS);
                 printf("| %s | %s | %s | %.2f |\n", d == HS_NORMAL ? "normal" : "uniform",
                        hs_dtype_name((hs_dtype)dtype), hs_isa_name((hs_isa)isa),
                        time[REPETITIONS / 2]);

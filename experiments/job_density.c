@@ -7,6 +7,7 @@
 #include "clusters_internal.h"
 #include "job_internal.h"
 #include <hastings/tensor/memory.h>
+#include <hastings/tensor/number.h>
 
 enum { GRID = 121, STARTS = 5 };
 
@@ -43,15 +44,12 @@ static void window(const work *w, double low[2], double high[2])
 static void *grid_points(const work *w, const double low[2], const double high[2], size_t repeat)
 {
     void *grid = hs_alloc_zero(repeat * GRID * GRID * 2, sizeof(double));
-    const bool f32 = hs_session_dtype(w->session) == HS_F32;
+    const hs_dtype dtype = hs_session_dtype(w->session);
     for (size_t i = 0; grid && i < repeat * GRID * GRID; i++) {
         const size_t at[2] = { i % GRID, i / GRID % GRID };
         for (size_t j = 0; j < 2; j++) {
             const double x = low[j] + (high[j] - low[j]) * (double)at[j] / (GRID - 1);
-            if (f32)
-                ((float *)grid)[2 * i + j] = (float)x;
-            else
-                ((double *)grid)[2 * i + j] = x;
+            hs_number_set(dtype, grid, 2 * i + j, x);
         }
     }
     return grid;
@@ -59,8 +57,7 @@ static void *grid_points(const work *w, const double low[2], const double high[2
 
 static double value_at(const work *w, const void *values, size_t i)
 {
-    return hs_session_dtype(w->session) == HS_F32 ? (double)((const float *)values)[i]
-                                                  : ((const double *)values)[i];
+    return hs_number_get(hs_session_dtype(w->session), values, i);
 }
 
 /* Saves maps [n][GRID][GRID] as figures/JOB-density.npy, say. */
@@ -89,12 +86,7 @@ static void start_points(const work *w, void *starts, double x[STARTS][2])
     double sd[2];
     app_find_clusters(&w->points, STARTS - 1, &x[0][0]);
     app_points_moments(&w->points, x[STARTS - 1], sd);
-    for (size_t i = 0; i < 2 * STARTS; i++) {
-        if (hs_session_dtype(w->session) == HS_F32)
-            ((float *)starts)[i] = (float)x[i / 2][i % 2];
-        else
-            ((double *)starts)[i] = x[i / 2][i % 2];
-    }
+    hs_numbers_set(hs_session_dtype(w->session), starts, 2 * STARTS, &x[0][0]);
 }
 
 /* Mixtures of kernels have none, nor has HMC. */

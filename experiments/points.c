@@ -6,6 +6,7 @@
 #include <hastings/mcmc/proposals/proposals.h>
 #include <hastings/mcmc/tune.h>
 #include <hastings/tensor/memory.h>
+#include <hastings/tensor/number.h>
 #include <hastings/tensor/random.h>
 
 void app_points_free(app_points *points)
@@ -28,7 +29,6 @@ hs_status app_points_exact(app_points *points, hs_session *s, const hs_target *t
     hs_status status = points_new(points, s, n, dim);
     if (status)
         return status;
-    const bool f32 = hs_session_dtype(s) == HS_F32;
     hs_tape *tape = hs_tape_new(hs_session_dtype(s));
     hs_var x = hs_target_draw(target, tape, HS_START, 0);
     hs_plan *plan = NULL;
@@ -39,8 +39,8 @@ hs_status app_points_exact(app_points *points, hs_session *s, const hs_target *t
         const void *drawn = hs_plan_get(plan, x);
         for (size_t k = 0; k < BATCH && i + k < n && !status; k++)
             for (size_t j = 0; j < dim; j++)
-                points->x[(i + k) * dim + j] = f32 ? (double)((const float *)drawn)[k * all + j]
-                                                   : ((const double *)drawn)[k * all + j];
+                points->x[(i + k) * dim + j] =
+                    hs_number_get(hs_session_dtype(s), drawn, k * all + j);
     }
     if (status)
         hs_session_fail(s, status, "drawing from %s: %s", hs_target_name(target),

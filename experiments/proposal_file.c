@@ -1,29 +1,15 @@
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <hastings/experiments/proposal_file.h>
 #include <hastings/experiments/spec.h>
-#include <hastings/experiments/text_file.h>
+#include <hastings/experiments/json_file.h>
+#include <hastings/tensor/message.h>
 
 static const char format_name[] = "hastings-proposal";
 enum { FORMAT_VERSION = 1 };
-
-static hs_status fail(hs_message *message, hs_status status, const char *format, ...)
-    HS_PRINTF(3, 4);
-
-static hs_status fail(hs_message *message, hs_status status, const char *format, ...)
-{
-    if (message) {
-        va_list arguments;
-        va_start(arguments, format);
-        vsnprintf(message->text, sizeof message->text, format, arguments);
-        va_end(arguments);
-    }
-    return status;
-}
 
 /* The path of a file beside `path`; NULL without memory. */
 static char *beside(const char *path, const char *name)
@@ -91,9 +77,9 @@ hs_status app_proposal_file_save(const char *path, const hs_proposal *proposal,
 {
     const size_t length = strlen(path);
     if (length <= 5 || strcmp(path + length - 5, ".json") != 0 || path[length - 6] == '/')
-        return fail(message, HS_EINVAL, "%s: a proposal is saved as NAME.json", path);
+        return hs_message_fail(message, HS_EINVAL, "%s: a proposal is saved as NAME.json", path);
     if (!proposal || !file->target || !file->proposal)
-        return fail(
+        return hs_message_fail(
             message, HS_EINVAL,
             "%s: a proposal, and the texts that it and its target were made from, are needed",
             path);
@@ -102,7 +88,7 @@ hs_status app_proposal_file_save(const char *path, const hs_proposal *proposal,
     json_t *json = name ? describe(file, params ? name : NULL) : NULL;
     hs_status status = HS_OK;
     if (!place || !json)
-        status = fail(message, HS_ENOMEM, "%s: out of memory for what it says", path);
+        status = hs_message_fail(message, HS_ENOMEM, "%s: out of memory for what it says", path);
     else if (params) /* first, so that the .json never names a file that is not there */
         status = hs_params_save(params, NULL, place, message);
     if (!status)
@@ -121,16 +107,17 @@ static hs_status read_scale(app_proposal_file *f, const json_t *scale, hs_messag
     const json_t *mean = json_object_get(scale, "mean"), *sd = json_object_get(scale, "sd");
     const size_t dim = json_array_size(mean);
     if (!dim || json_array_size(sd) != dim)
-        return fail(message, HS_EFORMAT,
-                    "%s: \"scale\" needs lists \"mean\" and \"sd\" of one length", f->path);
+        return hs_message_fail(message, HS_EFORMAT,
+                               "%s: \"scale\" needs lists \"mean\" and \"sd\" of one length",
+                               f->path);
     f->numbers = malloc(2 * dim * sizeof *f->numbers);
     if (!f->numbers)
-        return fail(message, HS_ENOMEM, "%s: out of memory for its scale", f->path);
+        return hs_message_fail(message, HS_ENOMEM, "%s: out of memory for its scale", f->path);
     for (size_t k = 0; k < dim; k++) {
         const json_t *m = json_array_get(mean, k), *s = json_array_get(sd, k);
         if (!json_is_number(m) || !json_is_number(s))
-            return fail(message, HS_EFORMAT, "%s: entry %zu of \"scale\" is not a number", f->path,
-                        k);
+            return hs_message_fail(message, HS_EFORMAT,
+                                   "%s: entry %zu of \"scale\" is not a number", f->path, k);
         f->numbers[k] = json_number_value(m) - json_number_value(s);
         f->numbers[dim + k] = json_number_value(m) + json_number_value(s);
     }
@@ -148,21 +135,22 @@ static hs_status read_fields(app_proposal_file *f, hs_message *message)
     json_error_t error;
     if (json_unpack(f->json, "{s:s, s:I}", "format", &format, "version", &version) ||
         strcmp(format, format_name) != 0)
-        return fail(message, HS_EFORMAT,
-                    "%s is not a proposal: it has no \"format\": \"%s\" and \"version\"", f->path,
-                    format_name);
+        return hs_message_fail(message, HS_EFORMAT,
+                               "%s is not a proposal: it has no \"format\": \"%s\" and \"version\"",
+                               f->path, format_name);
     if (version != FORMAT_VERSION)
-        return fail(message, HS_EFORMAT,
-                    "%s has version %lld of the format, and this program reads version %d", f->path,
-                    (long long)version, (int)FORMAT_VERSION);
+        return hs_message_fail(
+            message, HS_EFORMAT,
+            "%s has version %lld of the format, and this program reads version %d", f->path,
+            (long long)version, (int)FORMAT_VERSION);
     if (json_unpack_ex(f->json, &error, 0, "{s:s, s:s, s:I, s:s, s?I, s?o, s?o}", "target",
                        &f->target, "proposal", &f->proposal, "seed", &seed, "precision", &precision,
                        "replica", &replica, "scale", &scale, "training", &f->training))
-        return fail(message, HS_EFORMAT, "%s: %s", f->path, error.text);
+        return hs_message_fail(message, HS_EFORMAT, "%s: %s", f->path, error.text);
     f->objective = json_string_value(json_object_get(f->json, "objective"));
     if (strcmp(precision, "f32") != 0 && strcmp(precision, "f64") != 0)
-        return fail(message, HS_EFORMAT, "%s: its precision is \"%s\", not f32 or f64", f->path,
-                    precision);
+        return hs_message_fail(message, HS_EFORMAT, "%s: its precision is \"%s\", not f32 or f64",
+                               f->path, precision);
     f->seed = (uint64_t)seed;
     f->replica = (uint64_t)replica;
     f->float32 = strcmp(precision, "f32") == 0;
@@ -181,7 +169,7 @@ hs_status app_proposal_file_read(app_proposal_file **file, const char *path, hs_
         free(f);
         free(copy);
         json_decref(json);
-        return fail(message, HS_ENOMEM, "%s: out of memory", path);
+        return hs_message_fail(message, HS_ENOMEM, "%s: out of memory", path);
     }
     f->json = json;
     f->path = strcpy(copy, path);

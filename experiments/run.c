@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "run_internal.h"
-#include <hastings/experiments/text_file.h>
+#include <hastings/experiments/json_file.h>
 #include <hastings/tensor/message.h>
 #include <hastings/tensor/threads.h>
 

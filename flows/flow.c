@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <hastings/tensor/memory.h>
+#include <hastings/tensor/number.h>
 
 #undef HS_HERE
 #define HS_HERE at
@@ -194,10 +195,9 @@ hs_var hs_flow_inverse_at(const hs_flow *flow, hs_var x, hs_var *log_det, const 
 
 hs_var hs_flow_log_density_at(const hs_flow *flow, hs_var x, const char *at)
 {
-    const double log_2_pi = 1.8378770664093454836;
     hs_var log_det, z = hs_flow_inverse(flow, x, &log_det);
     hs_var log_normal = hs_shift(hs_scale(hs_sum_last(hs_square(z)), -0.5),
-                                 -0.5 * log_2_pi * (double)hs_flow_dim(flow));
+                                 -0.5 * HS_LOG_2PI * (double)hs_flow_dim(flow));
     return flow && flow->preserves_volume ? log_normal : hs_add(log_normal, log_det);
 }
 

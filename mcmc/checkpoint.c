@@ -7,11 +7,7 @@
 
 #include <hastings/nn/file.h>
 #include <hastings/tensor/memory.h>
-
-static double number_at(hs_dtype dtype, const void *values, size_t i)
-{
-    return dtype == HS_F32 ? (double)((const float *)values)[i] : ((const double *)values)[i];
-}
+#include <hastings/tensor/number.h>
 
 /* An integer of 64 bits as two exact doubles. */
 static void add_integer(hs_params *ps, const char *name, uint64_t value)
@@ -42,8 +38,8 @@ static hs_params *state_store(const checkpoint *c, hs_dtype dtype)
     }
     if (c->chains) {
         double *chains = hs_alloc(c->numbers * sizeof *chains);
-        for (size_t i = 0; chains && i < c->numbers; i++)
-            chains[i] = number_at(dtype, c->chains, i);
+        if (chains)
+            hs_numbers_get(dtype, c->chains, c->numbers, chains);
         if (chains)
             hs_params_add(ps, "chains", hs_dims(c->numbers), hs_init_values(chains));
         else
@@ -65,12 +61,8 @@ static void take_state(checkpoint *c, hs_params *ps, hs_dtype dtype)
         hs_param_get(hs_params_find(ps, "kept"), c->kept);
     }
     const double *chains = c->chains ? hs_param_values(hs_params_find(ps, "chains")) : NULL;
-    for (size_t i = 0; chains && i < c->numbers; i++) {
-        if (dtype == HS_F32)
-            ((float *)c->chains)[i] = (float)chains[i];
-        else
-            ((double *)c->chains)[i] = chains[i];
-    }
+    if (chains)
+        hs_numbers_set(dtype, c->chains, c->numbers, chains);
 }
 
 static bool state_path(hs_session *s, const char *path, const hs_optimizer *o, char *text,

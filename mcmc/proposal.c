@@ -1,5 +1,6 @@
 #include "parts_internal.h"
 #include <hastings/mcmc/proposal.h>
+#include <hastings/tensor/number.h>
 
 #undef HS_HERE
 #define HS_HERE at
@@ -164,7 +165,6 @@ void hs_proposal_moves_at(const hs_proposal *p, hs_var x, hs_var n, hs_move *mov
 hs_var hs_log_normal_at(hs_var z, const char *at)
 {
     const hs_shape shape = hs_var_shape(z);
-    const double log_2pi = 1.83787706640934548356;
-    const double constant = 0.5 * log_2pi * (double)hs_shape_count(&shape);
+    const double constant = 0.5 * HS_LOG_2PI * (double)hs_shape_count(&shape);
     return hs_shift(hs_scale(hs_sum(hs_square(z), HS_ALL), -0.5), -constant);
 }

@@ -6,6 +6,7 @@
 
 #include "sampler_internal.h"
 #include "trainer_internal.h"
+#include <hastings/tensor/clock.h>
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/random.h>
 
@@ -112,7 +113,7 @@ static bool report(run *r, uint64_t step, uint64_t steps)
                             (double)NAN,
                             r->report_alpha / (double)r->reported,
                             (double)NAN,
-                            hs__now_seconds() - r->begin };
+                            hs_seconds() - r->begin };
     r->report_alpha = 0;
     r->reported = 0;
     return o->progress(&p, o->context) || step == steps;
@@ -137,11 +138,11 @@ static bool run_chains(run *r)
     const hs_sample_options *o = &r->options;
     const uint64_t steps = o->warmup + o->draws * o->thin;
     size_t draws = 0;
-    double warm_at = r->begin = hs__now_seconds();
+    double warm_at = r->begin = hs_seconds();
     for (uint64_t i = 0; i < steps; i++) {
         const bool warm = i >= o->warmup;
         if (i == o->warmup)
-            warm_at = hs__now_seconds();
+            warm_at = hs_seconds();
         if (!hs__sampler_step(&r->sampler, o->seed, i) ||
             (i == 0 && !hs__sampler_check_start(&r->sampler)))
             return false;
@@ -151,7 +152,7 @@ static bool run_chains(run *r)
         if (!report(r, i + 1, steps))
             break;
     }
-    r->chains->seconds = hs__now_seconds() - warm_at;
+    r->chains->seconds = hs_seconds() - warm_at;
     if (!r->writer) {
         shorten(r->chains, draws);
     } else { /* the file has the draws */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <hastings/tensor/memory.h>
+#include <hastings/tensor/number.h>
 
 #undef HS_HERE
 #define HS_HERE "sampler"
@@ -212,18 +213,12 @@ void hs__sampler_close(sampler *sm)
 void hs__sampler_set(sampler *sm, const double *points)
 {
     sm->looked = false;
-    for (size_t i = 0; i < sm->chains * sm->dim; i++) {
-        if (hs_session_dtype(sm->session) == HS_F32)
-            ((float *)sm->state)[i] = (float)points[i];
-        else
-            ((double *)sm->state)[i] = points[i];
-    }
+    hs_numbers_set(hs_session_dtype(sm->session), sm->state, sm->chains * sm->dim, points);
 }
 
 static double number_at(const sampler *sm, const void *values, size_t i)
 {
-    return hs_session_dtype(sm->session) == HS_F32 ? (double)((const float *)values)[i]
-                                                   : ((const double *)values)[i];
+    return hs_number_get(hs_session_dtype(sm->session), values, i);
 }
 
 void hs__sampler_get(const sampler *sm, double *points)

@@ -2,24 +2,18 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include <hastings/autograd/plan.h>
 #include "sampler_internal.h"
 #include "trainer_internal.h"
 #include <hastings/nn/file.h>
+#include <hastings/tensor/clock.h>
 #include <hastings/tensor/memory.h>
+#include <hastings/tensor/number.h>
 #include <hastings/tensor/random.h>
 
 #undef HS_HERE
 #define HS_HERE "training"
-
-double hs__now_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- The batch ------------------------------------------------------------------------------ */
 
@@ -141,10 +135,7 @@ void hs__batch_close(batch *b)
 
 static void put(const batch *b, void *values, size_t i, double x)
 {
-    if (hs_session_dtype(b->session) == HS_F32)
-        ((float *)values)[i] = (float)x;
-    else
-        ((double *)values)[i] = x;
+    hs_number_set(hs_session_dtype(b->session), values, i, x);
 }
 
 void hs__batch_pick(batch *b, uint64_t seed, uint64_t step)
@@ -284,7 +275,7 @@ static bool report(trainer *t)
     const bool last = t->step == t->options.steps;
     if (!t->options.progress || t->reported == 0)
         return true;
-    const double now = hs__now_seconds();
+    const double now = hs_seconds();
     if (t->step % t->options.report_every != 0 && !last && now - t->last_report < t->silence)
         return true;
     t->last_report = now;
@@ -377,7 +368,7 @@ static void move_record(trainer *t, void (*moved)(double *number, double *record
     hs_training *r = t->result;
     double *at = t->record;
     double count[] = { (double)r->points, (double)r->rolled_back, (double)t->curve_count,
-                       (double)t->tail_count, hs__now_seconds() - t->begin };
+                       (double)t->tail_count, hs_seconds() - t->begin };
     double *sum[] = { &t->curve_loss, &t->curve_alpha, &t->tail_loss, &t->tail_alpha };
     for (size_t i = 0; i < sizeof count / sizeof *count; i++)
         moved(&count[i], at++);
@@ -392,7 +383,7 @@ static void move_record(trainer *t, void (*moved)(double *number, double *record
     r->rolled_back = (size_t)count[1];
     t->curve_count = (uint64_t)count[2];
     t->tail_count = (uint64_t)count[3];
-    t->begin = hs__now_seconds() - count[4];
+    t->begin = hs_seconds() - count[4];
 }
 
 static void write_number(double *number, double *record)
@@ -409,7 +400,7 @@ hs_status hs_train(hs_session *s, const hs_target *target, const hs_proposal *pr
                    const hs_train_options *options, hs_training *result)
 {
     hs_training unwanted;
-    trainer t = { .session = s, .result = result ? result : &unwanted, .begin = hs__now_seconds() };
+    trainer t = { .session = s, .result = result ? result : &unwanted, .begin = hs_seconds() };
     t.silence = options->report_every ? (double)INFINITY : 0.5;
     memset(t.result, 0, sizeof *t.result);
     if (hs_session_status(s) || !check_options(s, target, proposal, options, &t.options))
@@ -447,7 +438,7 @@ hs_status hs_train(hs_session *s, const hs_target *target, const hs_proposal *pr
     hs_training *r = t.result;
     r->steps = t.step;
     r->adapted = t.batch.adapted_now;
-    r->seconds = hs__now_seconds() - t.begin;
+    r->seconds = hs_seconds() - t.begin;
     r->loss = t.tail_count ? t.tail_loss / (double)t.tail_count : (double)NAN;
     r->alpha = t.tail_count ? t.tail_alpha / (double)t.tail_count : (double)NAN;
     close_trainer(&t);
@@ -487,7 +478,7 @@ hs_status hs_evaluate(hs_session *s, const hs_target *target, const hs_proposal 
     if (!hs__batch_open(&b, s, target, proposal, &o, false, false))
         return hs_session_status(s);
     moments m[3] = { { 0, 0, 0 } };
-    const double begin = hs__now_seconds();
+    const double begin = hs_seconds();
     double reported = begin;
     bool go_on = true;
     for (size_t i = 0; i < batches && go_on; i++) {
@@ -499,7 +490,7 @@ hs_status hs_evaluate(hs_session *s, const hs_target *target, const hs_proposal 
         moments_add(&m[0], hs_plan_scalar(b.plan, b.loss));
         moments_add(&m[1], hs_plan_scalar(b.plan, b.alpha));
         moments_add(&m[2], hs_plan_scalar(b.plan, b.jump));
-        const double now = hs__now_seconds();
+        const double now = hs_seconds();
         const bool due =
             options->report_every ? (i + 1) % options->report_every == 0 : now - reported > 0.5;
         if (o.progress && due) {

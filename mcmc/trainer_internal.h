@@ -51,6 +51,4 @@ typedef struct {
 bool hs__checkpoint_read(hs_session *s, const char *path, checkpoint *c);
 bool hs__checkpoint_write(hs_session *s, const char *path, checkpoint *c);
 
-double hs__now_seconds(void);
-
 #endif

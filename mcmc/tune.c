@@ -5,6 +5,7 @@
 #include "parts_internal.h"
 #include "sampler_internal.h"
 #include "trainer_internal.h"
+#include <hastings/tensor/clock.h>
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/random.h>
 
@@ -109,7 +110,7 @@ static bool report(const tuner *t, uint64_t step, double alpha, double begin)
     if (!o->progress || (step % ((o->steps + 49) / 50) != 0 && step != o->steps))
         return true;
     const hs_progress p = {
-        "tune", step, o->steps, (double)NAN, alpha, (double)NAN, hs__now_seconds() - begin
+        "tune", step, o->steps, (double)NAN, alpha, (double)NAN, hs_seconds() - begin
     };
     return o->progress(&p, o->context);
 }
@@ -119,7 +120,7 @@ static bool report(const tuner *t, uint64_t step, double alpha, double begin)
 static bool run(tuner *t, hs_tuning *result)
 {
     const hs_tune_options *o = &t->options;
-    const double begin = hs__now_seconds();
+    const double begin = hs_seconds();
     double step, tail = 0;
     size_t tail_count = 0;
     averaging a;

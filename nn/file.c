@@ -73,7 +73,7 @@ hs_status hs_params_save(const hs_params *ps, const hs_optimizer *optimizer, con
     put_all(&count, ps, optimizer, 0);
     const uint64_t length = count.position + 4; /* the checksum */
     stream s;
-    hs__stream_create(&s, path, length, message);
+    hs__stream_create(&s, path, message);
     put_all(&s, ps, optimizer, length);
     return hs__stream_commit(&s);
 }

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include <hastings/tensor/number.h>
 #include <hastings/tensor/random.h>
 #include <hastings/tensor/threads.h>
 
@@ -58,22 +59,6 @@ hs_init hs_init_scaled(hs_init init, double factor)
     return init;
 }
 
-void hs__numbers_to_doubles(hs_dtype dtype, const void *from, size_t n, double *to)
-{
-    for (size_t i = 0; i < n; i++)
-        to[i] = dtype == HS_F32 ? (double)((const float *)from)[i] : ((const double *)from)[i];
-}
-
-void hs__numbers_from_doubles(hs_dtype dtype, const double *from, size_t n, void *to)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (dtype == HS_F32)
-            ((float *)to)[i] = (float)from[i];
-        else
-            ((double *)to)[i] = from[i];
-    }
-}
-
 /* Element e is the draw at row e / DRAW_COLUMNS, column e % DRAW_COLUMNS, made in double and then
  * rounded: both number types start from the same point. */
 enum { DRAW_COLUMNS = 1024, DRAW_STREAM = 32767 };
@@ -102,8 +87,7 @@ static void fill_part(int part, void *context)
                        draw);
         for (size_t i = 0; i < n; i++)
             draw[i] = d->scale * (d->distribution == HS_UNIFORM ? 2 * draw[i] - 1 : draw[i]);
-        hs__numbers_from_doubles(d->dtype, draw, n,
-                                 (char *)d->out + first * hs_dtype_size(d->dtype));
+        hs_numbers_set(d->dtype, (char *)d->out + first * hs_dtype_size(d->dtype), n, draw);
     }
 }
 
@@ -129,7 +113,7 @@ hs_status hs__init_fill(const hs_init *init, hs_dtype dtype, const hs_shape *sha
             return HS_EINVAL;
         for (size_t i = 0; i < count && (init->values || init->number != 0); i++) {
             const double value = factor * (init->values ? init->values[i] : init->number);
-            hs__numbers_from_doubles(dtype, &value, 1, (char *)out + i * hs_dtype_size(dtype));
+            hs_number_set(dtype, out, i, value);
         }
         return HS_OK;
     case HS_INIT_NORMAL:

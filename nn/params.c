@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <hastings/autograd/ops.h>
+#include <hastings/tensor/number.h>
 
 hs_params *hs_params_new(hs_dtype dtype, uint64_t seed)
 {
@@ -223,14 +224,14 @@ void hs_param_get(hs_param p, double *values)
 {
     const param_entry *entry = entry_of(p);
     if (entry)
-        hs__numbers_to_doubles(p.store->dtype, hs_param_values(p), entry->count, values);
+        hs_numbers_get(p.store->dtype, hs_param_values(p), entry->count, values);
 }
 
 void hs_param_set(hs_param p, const double *values)
 {
     const param_entry *entry = entry_of(p);
     if (entry)
-        hs__numbers_from_doubles(p.store->dtype, values, entry->count, hs_param_values(p));
+        hs_numbers_set(p.store->dtype, hs_param_values(p), entry->count, values);
 }
 
 static void get_all(const hs_params *ps, const void *vector, double *to)
@@ -238,8 +239,7 @@ static void get_all(const hs_params *ps, const void *vector, double *to)
     for (size_t i = 0; i < ps->count; i++) {
         const param_entry *entry = &ps->entry[i];
         if (vector)
-            hs__numbers_to_doubles(ps->dtype, (const char *)vector + entry->offset, entry->count,
-                                   to);
+            hs_numbers_get(ps->dtype, (const char *)vector + entry->offset, entry->count, to);
         else /* nobody has asked for the gradients yet */
             memset(to, 0, entry->count * sizeof *to);
         to += entry->count;
@@ -252,11 +252,6 @@ void hs_params_get(const hs_params *ps, double *values)
         get_all(ps, ps->values, values);
 }
 
-static double number_at(hs_dtype dtype, const void *numbers, size_t i)
-{
-    return dtype == HS_F32 ? (double)((const float *)numbers)[i] : ((const double *)numbers)[i];
-}
-
 void hs_params_get_gradients(const hs_params *ps, double *gradients)
 {
     if (ps)
@@ -267,7 +262,8 @@ void hs_params_get_gradients(const hs_params *ps, double *gradients)
             for (size_t c = 0; c < f->columns; c++) {
                 double sum = 0;
                 for (size_t k = 0; k < f->count; k++)
-                    sum += number_at(ps->dtype, f->a[k], r) * number_at(ps->dtype, f->b[k], c);
+                    sum +=
+                        hs_number_get(ps->dtype, f->a[k], r) * hs_number_get(ps->dtype, f->b[k], c);
                 gradients[r * f->columns + c] = sum;
             }
     }

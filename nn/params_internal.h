@@ -34,8 +34,4 @@ struct hs_params {
 hs_status hs__init_fill(const hs_init *init, hs_dtype dtype, const hs_shape *shape, uint64_t seed,
                         uint64_t hash, void *out);
 
-/* Copies with conversion between doubles and the numbers of a vector. */
-void hs__numbers_to_doubles(hs_dtype dtype, const void *from, size_t n, double *to);
-void hs__numbers_from_doubles(hs_dtype dtype, const double *from, size_t n, void *to);
-
 #endif

@@ -1,23 +1,25 @@
-/* Checked, little-endian files: written atomically, verified before they are read. Errors stick to
- * the stream, so that callers check once, at the end. Seen by nn/ alone. */
+/* Checked, little-endian files on top of tensor/file.h: with a checksum, verified before they are
+ * read. Errors stick to the stream, so that callers check once, at the end. Seen by nn/ alone. */
 #ifndef HASTINGS_NN_STREAM_INTERNAL_H
 #define HASTINGS_NN_STREAM_INTERNAL_H
 
-#include <hastings/nn/file.h>
+#include <stdio.h>
 
-enum { STREAM_BUFFER = 1 << 16, STREAM_MAGIC = 8, STREAM_HEADER = STREAM_MAGIC + 4 + 4 + 8 };
+#include <hastings/nn/file.h>
+#include <hastings/tensor/file.h>
+
+enum { STREAM_MAGIC = 8, STREAM_HEADER = STREAM_MAGIC + 4 + 4 + 8 };
 
 typedef struct {
     const char *path;
     hs_message *message;
     hs_status status;
-    int fd;
     uint64_t position; /* bytes put or taken so far */
-    uint64_t length;   /* of the whole file, with the checksum */
+    uint64_t length;   /* of the file that is read, with the checksum */
     unsigned long crc;
-    unsigned char *buffer;
-    size_t used, filled; /* bytes of the buffer that are put or taken; that a read got */
-    char *temporary;     /* name of the file that is being written */
+    bool counting; /* writes nothing */
+    hs_file out;   /* the file that is written */
+    FILE *in;      /* the file that is read */
 } stream;
 
 /* The first error wins; returns its status. */
@@ -26,9 +28,7 @@ hs_status hs__stream_fail(stream *s, hs_status status, const char *format, ...) 
 /* ---- Writing: a counting stream (hs__stream_count) writes nothing and learns the length. ---- */
 
 stream hs__stream_count(void);
-
-/* Opens a temporary file beside `path`. */
-void hs__stream_create(stream *s, const char *path, uint64_t length, hs_message *message);
+void hs__stream_create(stream *s, const char *path, hs_message *message);
 void hs__put_bytes(stream *s, const void *bytes, size_t n);
 void hs__put_u32(stream *s, uint32_t value);
 void hs__put_u64(stream *s, uint64_t value);

@@ -1,4 +1,5 @@
 #include <hastings/objectives/reference.h>
+#include <hastings/tensor/number.h>
 
 #include <math.h>
 
@@ -8,8 +9,6 @@
 
 #undef HS_HERE
 #define HS_HERE "reference problem"
-
-#define LOG_2PI 1.83787706640934548356
 
 typedef struct {
     size_t dim;
@@ -44,7 +43,7 @@ static hs_var chi(hs_tape *tape, size_t degrees, uint32_t stream)
 
 static hs_var log_normal(hs_var square, size_t dim)
 {
-    return hs_shift(hs_scale(square, -0.5), -0.5 * LOG_2PI * (double)dim);
+    return hs_shift(hs_scale(square, -0.5), -0.5 * HS_LOG_2PI * (double)dim);
 }
 
 static hs_var target_log_density(void *self, hs_var x)

@@ -4,6 +4,7 @@
  * Parts never change a bit: our own kernels compute every element alone in a fixed order, however
  * the product is cut, and a product for OpenBLAS is cut in the same way for any number of threads.
  */
+#include <hastings/tensor/number.h>
 #include <hastings/tensor/product.h>
 
 #include <hastings/tensor/blas.h>
@@ -520,11 +521,6 @@ void hs_product_lane_run(hs_dtype dtype, const hs_product_lane *p)
     hs__product_lane_run_as(hs_cpu_isa(), dtype, p);
 }
 
-static double number(hs_dtype dtype, const void *base, size_t index)
-{
-    return dtype == HS_F32 ? (double)((const float *)base)[index] : ((const double *)base)[index];
-}
-
 /* For sizes that OpenBLAS's integers cannot hold. */
 static void shared_plain(hs_dtype dtype, size_t m, size_t n, size_t k, const void *a,
                          bool transpose_a, const void *b, bool transpose_b, void *c,
@@ -532,14 +528,11 @@ static void shared_plain(hs_dtype dtype, size_t m, size_t n, size_t k, const voi
 {
     for (size_t i = 0; i < m; i++)
         for (size_t j = 0; j < n; j++) {
-            double sum = accumulate ? number(dtype, c, i * n + j) : 0;
+            double sum = accumulate ? hs_number_get(dtype, c, i * n + j) : 0;
             for (size_t l = 0; l < k; l++)
-                sum += number(dtype, a, transpose_a ? l * m + i : i * k + l) *
-                       number(dtype, b, transpose_b ? j * k + l : l * n + j);
-            if (dtype == HS_F32)
-                ((float *)c)[i * n + j] = (float)sum;
-            else
-                ((double *)c)[i * n + j] = sum;
+                sum += hs_number_get(dtype, a, transpose_a ? l * m + i : i * k + l) *
+                       hs_number_get(dtype, b, transpose_b ? j * k + l : l * n + j);
+            hs_number_set(dtype, c, i * n + j, sum);
         }
 }
 

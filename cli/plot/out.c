@@ -4,7 +4,7 @@
 #include <cairo-svg.h>
 #include <math.h>
 
-#include <hastings/experiments/text_file.h>
+#include <hastings/tensor/file.h>
 #include <hastings/tensor/message.h>
 #include <hastings/tensor/memory.h>
 
@@ -141,9 +141,9 @@ hs_status app_plot_render(const plot_job *job, const app_figure_out *out, hs_mes
     if (status == HS_OK && out->png_path)
         status = render_png(job, width, height, scale, &png, message);
     if (status == HS_OK && out->svg_path)
-        status = app_text_save(out->svg_path, svg.data, svg.used, message);
+        status = hs_file_save(out->svg_path, svg.data, svg.used, message);
     if (status == HS_OK && out->png_path)
-        status = app_text_save(out->png_path, png.data, png.used, message);
+        status = hs_file_save(out->png_path, png.data, png.used, message);
     if (status == HS_OK && out->svg) {
         *out->svg = svg.data;
         svg.data = NULL;

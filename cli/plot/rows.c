@@ -8,6 +8,7 @@
 
 #include <hastings/tensor/message.h>
 #include <hastings/tensor/memory.h>
+#include <hastings/tensor/number.h>
 
 enum { MOST_ROWS = 200, MOST_SERIES = 8, MOST_NAMED = 60, ROW = 22 };
 
@@ -219,14 +220,6 @@ static void draw(cairo_t *cr, const void *data, double width, double height)
     app_plot_note(cr, width, height, &range);
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    if (isnan(x) || isnan(y)) /* at the end */
-        return isnan(x) - isnan(y);
-    return (x > y) - (x < y);
-}
-
 static hs_status draw_sorted(const app_ess_figure *f, const app_figure_out *out,
                              hs_message *message)
 {
@@ -237,7 +230,7 @@ static hs_status draw_sorted(const app_ess_figure *f, const app_figure_out *out,
                                f->n);
     for (size_t k = 0; k < arrays; k++) {
         memcpy(sorted + k * f->n, k ? f->second : f->first, f->n * sizeof *sorted);
-        qsort(sorted + k * f->n, f->n, sizeof *sorted, ascending);
+        hs_sort(sorted + k * f->n, f->n);
     }
     const app_series series[] = { { .label = "ESS of x", .y = sorted, .n = f->n },
                                   { .label = "ESS of x\u00B2", .y = sorted + f->n, .n = f->n } };

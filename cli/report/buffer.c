@@ -6,19 +6,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <hastings/experiments/text_file.h>
+#include <hastings/tensor/file.h>
 #include <hastings/tensor/memory.h>
-
-hs_status app_say(hs_message *message, hs_status status, const char *format, ...)
-{
-    if (message) {
-        va_list arguments;
-        va_start(arguments, format);
-        vsnprintf(message->text, sizeof message->text, format, arguments);
-        va_end(arguments);
-    }
-    return status;
-}
+#include <hastings/tensor/message.h>
 
 /* ---- Growing ------------------------------------------------------------------------------ */
 
@@ -223,17 +213,18 @@ size_t app_buffer_width(const char *utf8)
 hs_status app_buffer_save(const app_buffer *b, const char *path, hs_message *message)
 {
     if (b->failed)
-        return app_say(message, HS_ENOMEM, "%.300s: out of memory", path);
-    return app_text_save(path, b->bytes ? b->bytes : "", b->length, message);
+        return hs_message_fail(message, HS_ENOMEM, "%.300s: out of memory", path);
+    return hs_file_save(path, b->bytes ? b->bytes : "", b->length, message);
 }
 
 hs_status app_buffer_write(const app_buffer *b, FILE *stream, hs_message *message)
 {
-    app_say(message, HS_OK, "%s", "");
+    hs_message_clear(message);
     if (b->failed)
-        return app_say(message, HS_ENOMEM, "out of memory for a text of %zu bytes", b->length);
+        return hs_message_fail(message, HS_ENOMEM, "out of memory for a text of %zu bytes",
+                               b->length);
     if ((b->length && fwrite(b->bytes, 1, b->length, stream) != b->length) || fflush(stream) != 0)
-        return app_say(message, HS_EIO, "cannot write: %s", strerror(errno));
+        return hs_message_fail(message, HS_EIO, "cannot write: %s", strerror(errno));
     return HS_OK;
 }
 

@@ -90,7 +90,4 @@ hs_status app_buffer_write(const app_buffer *buffer, FILE *stream,
 /** Frees the text, which is empty then. NULL is allowed. */
 void app_buffer_free(app_buffer *buffer);
 
-/** Fills the message, unless it is NULL, and returns the status. */
-hs_status app_say(hs_message *message, hs_status status, const char *format, ...) HS_PRINTF(3, 4);
-
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <hastings/mcmc/chains.h>
+#include <hastings/tensor/message.h>
 
 enum { MOST_PANELS = 36, MOST_MAPS = 40, NARROW_PANELS = 4, MOST_COLUMNS = 6 };
 
@@ -73,7 +74,8 @@ static hs_status draw_map(page *p, const json_t *map, const char *title, bool we
         figure.range[1] = 1;
     if (!read_pair(json_object_get(map, "x"), figure.x) ||
         !read_pair(json_object_get(map, "y"), figure.y))
-        status = app_say(message, HS_EINVAL, "%.300s: result.json does not say its region", path);
+        status = hs_message_fail(message, HS_EINVAL, "%.300s: result.json does not say its region",
+                                 path);
     else
         status = app_figure_maps(&figure, out, message);
     hs_chains_free(values);

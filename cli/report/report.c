@@ -5,7 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <hastings/experiments/text_file.h>
+#include <hastings/experiments/json_file.h>
+#include <hastings/tensor/message.h>
 
 #include "page_internal.h"
 
@@ -30,7 +31,7 @@ json_t *app_result_read(const char *path, hs_message *message)
              !json_is_array(json_object_get(result, "cells")))
         wrong = "it is damaged: \"experiment\", \"jobs\" or \"cells\" is missing";
     if (wrong) {
-        app_say(message, HS_EFORMAT, "%.300s: %s", path, wrong);
+        hs_message_fail(message, HS_EFORMAT, "%.300s: %s", path, wrong);
         json_decref(result);
         return NULL;
     }
@@ -115,7 +116,7 @@ static hs_status write_page(page *p, const char *path, hs_message *message)
         app_text_of(p->result, "hastings"));
     app_buffer_free(&sections);
     if (p->status != HS_OK)
-        return app_say(message, p->status, "%s", p->message.text);
+        return hs_message_fail(message, p->status, "%s", p->message.text);
     return app_buffer_save(&p->html, path, message);
 }
 
@@ -131,8 +132,8 @@ hs_status app_report_write(const char *folder, hs_message *message)
     snprintf(path, sizeof path, "%.4000s/figures", folder);
     hs_status status = HS_OK;
     if (mkdir(path, 0777) != 0 && errno != EEXIST)
-        status =
-            app_say(message, HS_EIO, "%.300s: cannot make this folder: %s", path, strerror(errno));
+        status = hs_message_fail(message, HS_EIO, "%.300s: cannot make this folder: %s", path,
+                                 strerror(errno));
     snprintf(path, sizeof path, "%.4000s/result.md", folder);
     if (status == HS_OK)
         status = write_markdown(result, path, message);

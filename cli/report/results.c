@@ -1,5 +1,6 @@
 /* A document that compares several runs with the paper. */
 #include <hastings/cli/report/report.h>
+#include <hastings/tensor/message.h>
 
 #include <string.h>
 
@@ -212,12 +213,12 @@ static void put_result(app_buffer *b, const json_t *result)
 hs_status app_results_write(const char *path, const char *const *results, size_t count,
                             hs_message *message)
 {
-    app_say(message, HS_OK, "%s", "");
+    hs_message_clear(message);
     if (count == 0)
-        return app_say(message, HS_EINVAL, "%.300s: no results to write of", path);
+        return hs_message_fail(message, HS_EINVAL, "%.300s: no results to write of", path);
     json_t **read = hs_alloc_zero(count, sizeof(json_t *));
     if (!read)
-        return app_say(message, HS_ENOMEM, "%.300s: out of memory", path);
+        return hs_message_fail(message, HS_ENOMEM, "%.300s: out of memory", path);
     hs_status status = HS_OK;
     for (size_t i = 0; i < count && status == HS_OK; i++) {
         read[i] = app_result_read(results[i], message);

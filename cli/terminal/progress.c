@@ -3,19 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <hastings/cli/terminal/interrupt.h>
 #include <hastings/cli/terminal/progress.h>
+#include <hastings/tensor/clock.h>
 #include "progress_internal.h"
-
-static double clock_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 const char *app_duration(double seconds, char text[APP_DURATION_TEXT])
 {
@@ -142,7 +135,7 @@ app_bars *app_bars_new(const app_bars_options *options)
     if (options)
         b->o = *options;
     b->o.stream = b->o.stream ? b->o.stream : stderr;
-    b->o.now = b->o.now ? b->o.now : clock_now;
+    b->o.now = b->o.now ? b->o.now : hs_seconds;
     if (b->o.mode == APP_BARS_AUTO)
         look_around(b);
     b->began = b->o.now();

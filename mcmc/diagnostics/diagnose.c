@@ -1,9 +1,9 @@
 #include <hastings/mcmc/diagnostics/diagnose.h>
 
 #include <math.h>
-#include <stdlib.h>
 
 #include <hastings/tensor/memory.h>
+#include <hastings/tensor/number.h>
 #include <hastings/tensor/threads.h>
 
 #include "diagnose_internal.h"
@@ -100,12 +100,6 @@ static hs_status judge_coordinates(const hs_chains *c, size_t skip, int threads,
 
 /* ---- Over coordinates ------------------------------------------------------------------------ */
 
-static int by_value(const void *a, const void *b)
-{
-    const double *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* `sorted` is scratch of dim numbers. */
 static hs_ess_range range_of(const hs_report *report, int kind, double *sorted)
 {
@@ -124,9 +118,8 @@ static hs_ess_range range_of(const hs_report *report, int kind, double *sorted)
         range.min = range.median = range.max = nan("");
         return range;
     }
-    qsort(sorted, n, sizeof *sorted, by_value);
+    range.median = hs_median(sorted, n);
     range.min = sorted[0];
-    range.median = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
     range.max = sorted[n - 1];
     return range;
 }

@@ -289,11 +289,9 @@ hs_status hs_chains_load_netcdf(hs_chains **chains, const char *path,
     if (!S_ISREG(found.st_mode))
         return NETCDF_FAIL(&r, HS_EIO, "not a regular file", path);
     r.bytes = (uint64_t)found.st_size;
-    hs_status status = hs__netcdf_check_trailer(path, r.bytes, message);
-    if (status != HS_OK)
-        return status;
     hs__netcdf_lock();
-    status = load(&r, selection ? selection : &(hs_netcdf_selection){ 0 }, chains, names);
+    const hs_status status =
+        load(&r, selection ? selection : &(hs_netcdf_selection){ 0 }, chains, names);
     hs__netcdf_unlock();
     if (status != HS_OK) {
         hs_chains_free(*chains);

@@ -1,5 +1,5 @@
 /* Writing of NetCDF files. The library makes them in memory, and they reach the disk by
- * whole_file.c: after a write that fails, HDF5 keeps the file open, and tries again when the program
+ * tensor/file.h: after a write that fails, HDF5 keeps the file open, and tries again when the program
  * ends. They are not compressed: level 1 with shuffle took 10 times as long, to save a fifth of the
  * bytes of draws in double precision. */
 #include "netcdf_internal.h"
@@ -9,12 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
+#include <hastings/tensor/file.h>
 #include <hastings/tensor/memory.h>
-
 #include <hastings/tensor/message.h>
-#include "whole_file_internal.h"
 
 /* The file that is being made. Calls of the library do nothing after the first that failed. */
 typedef struct {
@@ -222,12 +220,7 @@ hs_status hs_chains_save_netcdf(const hs_chains *c, const hs_netcdf_options *opt
             "%.300s: cannot make the file in memory, probably there is too little: "
             "%s",
             path, nc_strerror(error));
-    whole_file f;
-    hs__whole_create(&f, path, message);
-    hs__whole_put(&f, image.memory, image.size);
-    unsigned char trailer[NETCDF_TRAILER];
-    hs__netcdf_make_trailer((uint32_t)crc32_z(0, image.memory, image.size), trailer);
-    hs__whole_put(&f, trailer, sizeof trailer);
+    const hs_status saved = hs_file_save(path, image.memory, image.size, message);
     free(image.memory);
-    return hs__whole_commit(&f);
+    return saved;
 }

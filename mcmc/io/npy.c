@@ -9,24 +9,10 @@
 #include <unistd.h>
 
 #include <hastings/tensor/memory.h>
-
 #include <hastings/tensor/message.h>
+#include <hastings/tensor/number.h>
 
 const unsigned char hs__npy_magic[6] = { 0x93, 'N', 'U', 'M', 'P', 'Y' };
-
-void hs__npy_swap(double *numbers, size_t n)
-{
-    const uint16_t one = 1;
-    unsigned char low;
-    memcpy(&low, &one, 1);
-    for (size_t i = 0; !low && i < n; i++) {
-        unsigned char bytes[8], swapped[8];
-        memcpy(bytes, &numbers[i], 8);
-        for (int k = 0; k < 8; k++)
-            swapped[k] = bytes[7 - k];
-        memcpy(&numbers[i], swapped, 8);
-    }
-}
 
 /* ---- The header: a Python dictionary -------------------------------------------------------- */
 
@@ -263,7 +249,7 @@ static hs_status load(reader *r, hs_draws_order order, hs_chains **chains)
     hs_chains *c = *chains;
     const size_t numbers = count * draws * c->dim;
     status = first ? read_steps(r, c) : read_exactly(r, c->x, numbers * sizeof *c->x);
-    hs__npy_swap(c->x, numbers);
+    hs_little_endian(c->x, sizeof *c->x, numbers);
     return status;
 }
 

@@ -24,7 +24,4 @@ typedef struct {
  * false if it is something else. */
 bool hs__npy_parse(const char *text, size_t length, npy_header *header);
 
-/* Numbers of a host to and from little-endian files, in place. */
-void hs__npy_swap(double *numbers, size_t n);
-
 #endif

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "csv_internal.h"
+#include <hastings/tensor/file.h>
 #include <hastings/tensor/message.h>
-#include "whole_file_internal.h"
+#include "csv_internal.h"
 
 typedef struct {
     const hs_chains *chains;
@@ -17,114 +17,112 @@ typedef struct {
     const hs_chain_names *columns;
 } content;
 
-static void put_settings(whole_file *f, const content *w, size_t chain)
+static void put_settings(hs_file *f, const content *w, const char *path, size_t chain)
 {
-    const char *slash = strrchr(f->path, '/');
-    hs__whole_print(f,
-                    "# stan_version_major = 2\n"
-                    "# stan_version_minor = 37\n"
-                    "# stan_version_patch = 0\n"
-                    "# model = %.200s\n"
-                    "# method = sample (Default)\n"
-                    "#   sample\n"
-                    "#     num_samples = %zu\n"
-                    "#     num_warmup = %zu\n"
-                    "#     save_warmup = 0\n"
-                    "#     thin = 1\n"
-                    "#     adapt\n"
-                    "#       engaged = 1\n",
-                    w->model, w->chains->draws, w->options->warmup);
-    hs__whole_print(f,
-                    "#     algorithm = hmc (Default)\n"
-                    "#       hmc\n"
-                    "#         engine = nuts (Default)\n"
-                    "#           nuts\n"
-                    "#             max_depth = 10 (Default)\n"
-                    "#         metric = diag_e (Default)\n"
-                    "#         stepsize = 1 (Default)\n"
-                    "# id = %zu\n"
-                    "# data\n"
-                    "#   file =  (Default)\n"
-                    "# init = 2 (Default)\n"
-                    "# random\n"
-                    "#   seed = %llu\n"
-                    "# output\n"
-                    "#   file = %.200s\n",
-                    chain + 1, (unsigned long long)w->options->seed, slash ? slash + 1 : f->path);
+    const char *slash = strrchr(path, '/');
+    hs_file_print(f,
+                  "# stan_version_major = 2\n"
+                  "# stan_version_minor = 37\n"
+                  "# stan_version_patch = 0\n"
+                  "# model = %.200s\n"
+                  "# method = sample (Default)\n"
+                  "#   sample\n"
+                  "#     num_samples = %zu\n"
+                  "#     num_warmup = %zu\n"
+                  "#     save_warmup = 0\n"
+                  "#     thin = 1\n"
+                  "#     adapt\n"
+                  "#       engaged = 1\n",
+                  w->model, w->chains->draws, w->options->warmup);
+    hs_file_print(f,
+                  "#     algorithm = hmc (Default)\n"
+                  "#       hmc\n"
+                  "#         engine = nuts (Default)\n"
+                  "#           nuts\n"
+                  "#             max_depth = 10 (Default)\n"
+                  "#         metric = diag_e (Default)\n"
+                  "#         stepsize = 1 (Default)\n"
+                  "# id = %zu\n"
+                  "# data\n"
+                  "#   file =  (Default)\n"
+                  "# init = 2 (Default)\n"
+                  "# random\n"
+                  "#   seed = %llu\n"
+                  "# output\n"
+                  "#   file = %.200s\n",
+                  chain + 1, (unsigned long long)w->options->seed, slash ? slash + 1 : path);
 }
 
-static void put_header(whole_file *f, const content *w)
+static void put_header(hs_file *f, const content *w)
 {
-    hs__whole_print(f,
-                    "lp__,accept_stat__,stepsize__,treedepth__,n_leapfrog__,divergent__,energy__");
+    hs_file_print(f, "lp__,accept_stat__,stepsize__,treedepth__,n_leapfrog__,divergent__,energy__");
     if (w->chains->jump)
-        hs__whole_print(f, ",jump__");
+        hs_file_print(f, ",jump__");
     if (w->chains->accepted)
-        hs__whole_print(f, ",accepted__");
+        hs_file_print(f, ",accepted__");
     for (size_t i = 0; i < w->columns->count; i++) {
-        hs__whole_put(f, ",", 1);
-        hs__whole_put(f, w->columns->name[i], strlen(w->columns->name[i]));
+        hs_file_put(f, ",", 1);
+        hs_file_put(f, w->columns->name[i], strlen(w->columns->name[i]));
     }
-    hs__whole_put(f, "\n", 1);
-    hs__whole_print(f, "# Adaptation terminated\n"
-                       "# Step size = 1\n"
-                       "# Diagonal elements of inverse mass matrix:\n"
-                       "# 1");
+    hs_file_put(f, "\n", 1);
+    hs_file_print(f, "# Adaptation terminated\n"
+                     "# Step size = 1\n"
+                     "# Diagonal elements of inverse mass matrix:\n"
+                     "# 1");
     for (size_t i = 1; i < w->chains->dim; i++)
-        hs__whole_put(f, ", 1", 3);
-    hs__whole_put(f, "\n", 1);
+        hs_file_put(f, ", 1", 3);
+    hs_file_put(f, "\n", 1);
 }
 
 /* The number in digits that give it back when read; after `before`. */
-static void put_number(whole_file *f, const char *before, double value)
+static void put_number(hs_file *f, const char *before, double value)
 {
     if (isnan(value))
-        hs__whole_print(f, "%snan", before);
+        hs_file_print(f, "%snan", before);
     else
-        hs__whole_print(f, "%s%.17g", before, value);
+        hs_file_print(f, "%s%.17g", before, value);
 }
 
-static void put_draw(whole_file *f, const hs_chains *c, size_t chain, size_t draw)
+static void put_draw(hs_file *f, const hs_chains *c, size_t chain, size_t draw)
 {
     const size_t at = chain * c->draws + draw;
     const double log_pi = c->log_pi ? c->log_pi[at] : (double)NAN;
     put_number(f, "", log_pi);
     put_number(f, ",", c->alpha ? c->alpha[at] : (double)NAN);
-    hs__whole_print(f,
-                    ",1,1,1,0"); /* step size, depth, steps, divergent: as of a sampler without */
+    hs_file_print(f, ",1,1,1,0"); /* step size, depth, steps, divergent: as of a sampler without */
     put_number(f, ",", -log_pi);
     if (c->jump)
         put_number(f, ",", c->jump[at]);
     if (c->accepted)
-        hs__whole_put(f, c->accepted[at] ? ",1" : ",0", 2);
+        hs_file_put(f, c->accepted[at] ? ",1" : ",0", 2);
     const double *x = hs_chains_draw(c, chain, draw);
     for (size_t i = 0; i < c->dim; i++)
         put_number(f, ",", x[i]);
-    hs__whole_put(f, "\n", 1);
+    hs_file_put(f, "\n", 1);
 }
 
 /* stansummary reads the time from column 17 on. */
-static void put_times(whole_file *f, const hs_chains *c)
+static void put_times(hs_file *f, const hs_chains *c)
 {
-    hs__whole_print(f,
-                    "# \n"
-                    "#  Elapsed Time: 0 seconds (Warm-up)\n"
-                    "#                %.9f seconds (Sampling)\n"
-                    "#                %.9f seconds (Total)\n"
-                    "# \n",
-                    c->seconds, c->seconds);
+    hs_file_print(f,
+                  "# \n"
+                  "#  Elapsed Time: 0 seconds (Warm-up)\n"
+                  "#                %.9f seconds (Sampling)\n"
+                  "#                %.9f seconds (Total)\n"
+                  "# \n",
+                  c->seconds, c->seconds);
 }
 
 static hs_status save_chain(const content *w, const char *path, size_t chain, hs_message *message)
 {
-    whole_file f;
-    hs__whole_create(&f, path, message);
-    put_settings(&f, w, chain);
+    hs_file f;
+    hs_file_create(&f, path, message);
+    put_settings(&f, w, path, chain);
     put_header(&f, w);
     for (size_t n = 0; n < w->chains->draws && f.status == HS_OK; n++)
         put_draw(&f, w->chains, chain, n);
     put_times(&f, w->chains);
-    return hs__whole_commit(&f);
+    return hs_file_commit(&f);
 }
 
 static hs_status save_chains(const content *w, const char *stem, hs_message *message)

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include <hastings/tensor/memory.h>
+#include <hastings/tensor/number.h>
 
 #undef HS_HERE
 #define HS_HERE "mixture proposal"
@@ -76,7 +77,7 @@ static stacked stack(const position_mixture *m, hs_tape *tape)
                     .whiten = hs_exp(hs_neg(sizes)),
                     .centre = sizes,
                     .volume = hs_shift(hs_sum_last(hs_reshape(sizes, hs_dims(n, d))),
-                                       0.5 * log_2pi * (double)d) };
+                                       0.5 * HS_LOG_2PI * (double)d) };
     if (!m->full)
         return all;
     hs_var identity = hs__target_array_at(&m->identity, tape, HS_HERE);

@@ -30,7 +30,7 @@ static hs_var banana_log_density(void *self, hs_var x)
     hs_var squares = hs_add(hs_sum_last(hs_square(z)), hs_sum_last(hs_square(second)));
     if (b->dim > 2)
         squares = hs_add(squares, hs_sum_last(hs_square(hs_slice(rest, 0, 1, b->dim - 1))));
-    return hs_shift(hs_scale(squares, -0.5), -0.5 * log_2pi * (double)b->dim - log(b->sd));
+    return hs_shift(hs_scale(squares, -0.5), -0.5 * HS_LOG_2PI * (double)b->dim - log(b->sd));
 }
 
 static hs_var banana_draw(void *self, hs_tape *tape, hs_extent extent, uint32_t stream)
@@ -82,7 +82,7 @@ static hs_var funnel_log_density(void *self, hs_var x)
     hs_var first = hs_square(hs_scale(v, 1 / f->sd));
     hs_var squares = hs_add(hs_sum_last(hs_square(z)), hs_sum_last(first));
     hs_var twice = hs_add(squares, hs_scale(hs_sum_last(v), others)); /* log |det| of the others */
-    return hs_shift(hs_scale(twice, -0.5), -0.5 * log_2pi * (double)f->dim - log(f->sd));
+    return hs_shift(hs_scale(twice, -0.5), -0.5 * HS_LOG_2PI * (double)f->dim - log(f->sd));
 }
 
 static hs_var funnel_draw(void *self, hs_tape *tape, hs_extent extent, uint32_t stream)

@@ -117,7 +117,7 @@ hs_target *hs_target_gaussian(hs_session *s, size_t dim, const hs_gaussian_optio
                      .kind = ISOTROPIC,
                      .sd = o.sd != 0 ? o.sd : 1,
                      .centred = !o.mean,
-                     .log_constant = -0.5 * log_2pi * (double)dim };
+                     .log_constant = -0.5 * HS_LOG_2PI * (double)dim };
     if (o.mean && (!hs__target_check_finite(s, "gaussian", "mean", o.mean, dim) ||
                    !hs__target_array_copy(s, &g->mean, "mean", hs_dims(dim), o.mean)))
         return NULL;

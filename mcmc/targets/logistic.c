@@ -78,7 +78,7 @@ hs_target *hs_target_logistic(hs_session *s, const hs_dataset *data,
                                    1) ||
         !check_data(s, data))
         return NULL;
-    l->log_constant = -(double)dim * (0.5 * log_2pi + log(l->prior_sd));
+    l->log_constant = -(double)dim * (0.5 * HS_LOG_2PI + log(l->prior_sd));
     const double *x = data->x, *label = data->y;
     double *to = hs__target_array_new(s, &l->against, "data", hs_dims(rows, dim));
     if (!to)

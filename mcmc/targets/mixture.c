@@ -62,7 +62,7 @@ static bool weigh(hs_session *s, mixture *m, const char *name, const hs_mixture_
     }
     for (size_t k = 0; k < n; k++) {
         const double weight = (o->weights ? o->weights[k] : 1) / total;
-        constants[k] = log(weight) - 0.5 * log_2pi * (double)m->dim;
+        constants[k] = log(weight) - 0.5 * HS_LOG_2PI * (double)m->dim;
         lower[k] = before;
         upper[k] = before += weight;
     }

@@ -5,8 +5,8 @@
 #include <hastings/mcmc/target.h>
 #include <hastings/autograd/ops.h>
 #include <hastings/mcmc/session.h>
+#include <hastings/tensor/number.h>
 
-static const double log_2pi = 1.83787706640934548356;
 static const double pi = 3.14159265358979323846;
 
 /* ---- Constant arrays: one copy for all tapes, which bind to it ------------------------------- */

@@ -22,7 +22,7 @@ static double softplus(double x)
 static hs_var log_density(void *self, hs_var x)
 {
     const uniform *u = self;
-    const double constant = u->log_normal - 0.5 * log_2pi * (double)u->dim;
+    const double constant = u->log_normal - 0.5 * HS_LOG_2PI * (double)u->dim;
     hs_var outside = hs_shift(hs_scale(hs_dot(x, x), -0.5), constant);
     /* log(e^log_uniform + e^outside) */
     hs_var inside = hs_shift(hs_softplus(hs_shift(outside, -u->log_uniform)), u->log_uniform);

@@ -19,7 +19,7 @@
 #include <jansson.h>
 
 #include <hastings/experiments/figure.h>
-#include <hastings/experiments/text_file.h>
+#include <hastings/experiments/json_file.h>
 #include <hastings/mcmc/diagnostics/diagnose.h>
 
 typedef struct {

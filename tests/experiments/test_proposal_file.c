@@ -7,7 +7,7 @@
 #include <hastings/experiments/points.h>
 #include <hastings/experiments/proposal_file.h>
 #include <hastings/experiments/spec.h>
-#include <hastings/experiments/text_file.h>
+#include <hastings/experiments/json_file.h>
 #include <hastings/mcmc/sample.h>
 
 #include "support/hs_check.h"

@@ -249,10 +249,10 @@ START_TEST(full_disk)
     const hs_status close_status = hs_draws_close(w, &at_close);
     empty_disk();
     ck_assert_int_eq(status, HS_EIO);
-    ck_assert_ptr_nonnull(strstr(message.text, "cannot write its draws: File too large"));
+    ck_assert_ptr_nonnull(strstr(message.text, "cannot write its byte 3000000: File too large"));
     ck_assert_int_eq(again_status, HS_EIO); /* it sticks */
     ck_assert_int_eq(close_status, HS_EIO);
-    ck_assert_ptr_nonnull(strstr(at_close.text, "cannot write its draws"));
+    ck_assert_ptr_nonnull(strstr(at_close.text, "cannot write its byte 3000000"));
     ck_assert_int_eq(count_files(), 1);
     hs_chains *c = load(HS_DRAW_FIRST); /* what reached the disk was saved */
     ck_assert_uint_eq(c->draws, (3000000 - 128) / (8 * DIM));

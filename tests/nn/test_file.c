@@ -356,7 +356,7 @@ START_TEST(a_write_that_fails_leaves_the_old_file)
         empty_disk();
         ck_assert_int_eq(status, HS_EIO);
         char expected[60];
-        snprintf(expected, sizeof expected, "cannot write byte %zu of ", limits[i]);
+        snprintf(expected, sizeof expected, "cannot write its byte %zu: File too large", limits[i]);
         ck_assert_msg(strstr(message.text, expected), "\"%s\" does not say \"%s\"", message.text,
                       expected);
         ck_assert_int_eq(count_files(), 1);

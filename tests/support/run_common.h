@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include <hastings/experiments/run.h>
-#include <hastings/experiments/text_file.h>
+#include <hastings/experiments/json_file.h>
 
 #include "hs_check.h"
 
