@@ -1,10 +1,8 @@
 #include <hastings/mcmc/io/dataset.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "dataset_internal.h"
 
@@ -87,54 +85,89 @@ hs_status hs__dataset_count_labels(hs_dataset *d, const char *what, hs_message *
     return HS_OK;
 }
 
-/* Reads on until the file ends; pipes have no length. */
-static hs_status read_all(int fd, const char *path, size_t most, size_t room, char **bytes,
-                          size_t *length, hs_message *message)
+/* ---- Files, inflated if they are gzipped ------------------------------------------------------ */
+
+hs_status hs__input_open(input *s, const char *path, hs_message *message)
 {
-    size_t used = 0;
-    for (;;) {
-        if (used + 1 >= room || !*bytes) { /* one more byte for the '\0' */
-            const size_t more = *bytes ? 2 * room : room;
-            char *grown = hs_grow(*bytes, used, more);
-            if (!grown)
-                return hs_message_fail(message, HS_ENOMEM,
-                                       "%.300s: out of memory for its %zu bytes", path, more);
-            *bytes = grown;
-            room = more;
+    errno = 0;
+    *s = (input){ .path = path, .message = message, .file = gzopen(path, "rbe") };
+    if (s->file)
+        return HS_OK;
+    return errno ? INPUT_FAIL(s, HS_EIO, "cannot open it: %s", path, strerror(errno))
+                 : INPUT_FAIL(s, HS_ENOMEM, "out of memory", path);
+}
+
+void hs__input_close(input *s)
+{
+    if (s->file)
+        gzclose_r(s->file);
+}
+
+/* Why fewer bytes came than were asked for: HS_OK if the file ended. */
+static hs_status why_short(input *s)
+{
+    int error = Z_OK;
+    const char *text = gzerror(s->file, &error);
+    const size_t prefix = strlen(s->path); /* zlib's texts begin with "PATH: " */
+    if (strncmp(text, s->path, prefix) == 0 && text[prefix] == ':')
+        text += prefix + 2;
+    if (error == Z_ERRNO)
+        return INPUT_FAIL(s, HS_EIO, "cannot read it: %s", s->path, strerror(errno));
+    if (error == Z_MEM_ERROR)
+        return INPUT_FAIL(s, HS_ENOMEM, "out of memory to unpack it", s->path);
+    if (error == Z_BUF_ERROR)
+        return INPUT_FAIL(s, HS_EFORMAT, "truncated: its compressed data end too early", s->path);
+    return error == Z_OK || error == Z_STREAM_END
+               ? HS_OK
+               : INPUT_FAIL(s, HS_EFORMAT, "damaged: %s", s->path, text);
+}
+
+hs_status hs__input_take(input *s, void *bytes, size_t n, size_t *taken)
+{
+    enum { MOST = 1 << 30 };
+    int got = 1;
+    for (*taken = 0; *taken < n && got > 0; *taken += got > 0 ? (size_t)got : 0)
+        got = gzread(s->file, (char *)bytes + *taken,
+                     n - *taken < MOST ? (unsigned)(n - *taken) : MOST);
+    return *taken < n ? why_short(s) : HS_OK;
+}
+
+/* Reads on until the file ends; neither pipes nor gzipped files say their length. */
+static hs_status read_all(input *s, size_t most, size_t room, char **bytes, size_t *length)
+{
+    for (size_t used = 0, taken;; used += taken) {
+        char *grown = hs_grow(*bytes, used, room);
+        if (!grown)
+            return INPUT_FAIL(s, HS_ENOMEM, "out of memory for its %zu bytes", s->path, room);
+        *bytes = grown;
+        const hs_status status = hs__input_take(s, *bytes + used, room - 1 - used, &taken);
+        if (status != HS_OK)
+            return status;
+        if (used + taken > most)
+            return INPUT_FAIL(s, HS_EOVERFLOW, "longer than %zu bytes, the limit", s->path, most);
+        if (used + taken < room - 1) {
+            *length = used + taken;
+            (*bytes)[*length] = '\0';
+            return HS_OK;
         }
-        const ssize_t n = read(fd, *bytes + used, room - 1 - used);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return hs_message_fail(message, HS_EIO, "%.300s: cannot read it: %s", path,
-                                   strerror(errno));
-        used += (size_t)n;
-        if (used > most)
-            return hs_message_fail(message, HS_EOVERFLOW,
-                                   "%.300s: longer than %zu bytes, the limit", path, most);
-        if (n == 0)
-            break;
+        room *= 2;
     }
-    (*bytes)[used] = '\0';
-    *length = used;
-    return HS_OK;
 }
 
 hs_status hs__dataset_read_file(const char *path, size_t most, char **bytes, size_t *length,
                                 hs_message *message)
 {
-    *bytes = NULL;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return hs_message_fail(message, HS_EIO, "%.300s: cannot open it: %s", path,
-                               strerror(errno));
+    input s;
     struct stat found;
     size_t room = 1 << 16;
-    if (fstat(fd, &found) == 0 && S_ISREG(found.st_mode) && found.st_size > 0 &&
+    *bytes = NULL;
+    hs_status status = hs__input_open(&s, path, message);
+    if (stat(path, &found) == 0 && S_ISREG(found.st_mode) && found.st_size > 0 &&
         (uintmax_t)found.st_size <= most)
         room = (size_t)found.st_size + 2;
-    const hs_status status = read_all(fd, path, most, room, bytes, length, message);
-    close(fd);
+    if (status == HS_OK)
+        status = read_all(&s, most, room, bytes, length);
+    hs__input_close(&s);
     if (status != HS_OK) {
         hs_free(*bytes);
         *bytes = NULL;

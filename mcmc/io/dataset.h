@@ -16,7 +16,7 @@
  * A CSV file has a header line with the names of its columns, then one line a row: numbers with a
  * decimal point (whatever the locale), separated by commas. Quotes round a field, blanks beside it,
  * CRLF, a byte order mark and empty lines at the end are tolerated. Everything else is an error
- * that names the file, line and column.
+ * that names the file, line and column. Files may be gzipped.
  *
  * A data set is a plain struct that belongs to the caller; functions may run on any thread.
  */
@@ -52,7 +52,7 @@ typedef struct {
     bool allow_constant; /**< standardise a feature that has one value to 0, instead of failing */
     size_t max_rows;     /**< more are an error; 0: 100 million */
     size_t max_features; /**< 0: 100 000 */
-    size_t max_bytes;    /**< of the file; 0: 4 GiB, or what fits */
+    size_t max_bytes;    /**< of the text, unpacked; 0: 4 GiB, or what fits */
 } hs_dataset_options;
 
 /**

@@ -2,8 +2,9 @@
 #ifndef HASTINGS_MCMC_IO_DATASET_INTERNAL_H
 #define HASTINGS_MCMC_IO_DATASET_INTERNAL_H
 
-#include <hastings/mcmc/io/dataset.h>
+#include <zlib.h>
 
+#include <hastings/mcmc/io/dataset.h>
 #include <hastings/tensor/message.h>
 
 /* The options with their defaults filled in. */
@@ -19,6 +20,22 @@ double *hs__dataset_row(const hs_dataset *data, size_t row);
 
 /* Counts the labels; HS_EINVAL if there is one class only. */
 hs_status hs__dataset_count_labels(hs_dataset *data, const char *what, hs_message *message);
+
+/* A file that is read by zlib, which inflates gzipped ones and hands others on as they are. */
+typedef struct {
+    const char *path;
+    hs_message *message;
+    gzFile file;
+} input;
+
+#define INPUT_FAIL(s, status, ...) hs_message_fail((s)->message, status, "%.300s: " __VA_ARGS__)
+
+/* hs__input_close() comes after hs__input_open(), also if that failed. */
+hs_status hs__input_open(input *s, const char *path, hs_message *message);
+void hs__input_close(input *s);
+
+/* Takes up to n bytes; fewer only at the end, where the checksum of a gzipped file is checked. */
+hs_status hs__input_take(input *s, void *bytes, size_t n, size_t *taken);
 
 /* A whole file in memory, ended by '\0'; HS_EOVERFLOW if it is longer than `most`. */
 hs_status hs__dataset_read_file(const char *path, size_t most, char **bytes, size_t *length,

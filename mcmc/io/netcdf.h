@@ -19,7 +19,12 @@
  * The same chains, saved with the same options, give the same bytes: there is no time in a file
  * unless created_at or chains->seconds has one. Files are written under another name and renamed.
  *
- * They end with a checksum, after what other readers see, so that loading finds damage.
+ * Every variable of numbers has NetCDF's checksum (Fletcher-32), so that loading, here or by another
+ * program, finds a wrong bit in the numbers. Names, labels and the structure of the file have none:
+ * damage there mostly makes loading fail, but not always.
+ *
+ * A build without NetCDF (CMake's HS_WITH_NETCDF) has these functions too: they fail with HS_EINVAL,
+ * and the message says how to get NetCDF.
  *
  * HDF5, which NetCDF is built on, is not thread-safe: calls of these functions wait for each other.
  * A program that uses NetCDF or HDF5 by itself must not do so at the same time.

@@ -12,6 +12,15 @@
 hs_status hs__netcdf_fail(const netcdf_reader *r, int error, const char *what)
 {
     const hs_status status = error == NC_ENOMEM ? HS_ENOMEM : error > 0 ? HS_EIO : HS_EFORMAT;
+    if (error == NC_EHDFERR)
+        return NETCDF_FAIL(r, HS_EFORMAT,
+                           "damaged: the bytes of %.100s are not those that were written, by their "
+                           "checksum or their order in the file",
+                           r->path, what);
+    if (error == NC_ERANGE)
+        return NETCDF_FAIL(r, HS_EFORMAT,
+                           "incomplete or damaged: some numbers of %.100s were never written",
+                           r->path, what);
     return NETCDF_FAIL(r, status, "cannot read %.100s: %s", r->path, what, nc_strerror(error));
 }
 
@@ -141,6 +150,15 @@ static hs_status choose_fields(netcdf_reader *r, const char *wanted)
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
+/* Numbers that were never written, or whose place in the file was lost, are read as this one. */
+static bool has_holes(const double *numbers, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (numbers[i] == NC_FILL_DOUBLE)
+            return true;
+    return false;
+}
+
 static hs_status read_field(const netcdf_reader *r, const netcdf_field *field, size_t offset,
                             hs_chains *c)
 {
@@ -155,6 +173,8 @@ static hs_status read_field(const netcdf_reader *r, const netcdf_field *field, s
     for (size_t m = 0; m < r->chains && error == NC_NOERR; m++) {
         start[0] = m;
         error = nc_get_vara_double(r->group, field->variable, start, count, chain);
+        if (error == NC_NOERR && has_holes(chain, draws * field->count))
+            error = NC_ERANGE;
         for (size_t n = 0; n < draws && error == NC_NOERR; n++)
             memcpy(hs_chains_draw(c, m, n) + offset, chain + n * field->count,
                    field->count * sizeof *chain);
@@ -164,43 +184,50 @@ static hs_status read_field(const netcdf_reader *r, const netcdf_field *field, s
 }
 
 /* The variable of a statistic if it is there and has one number a draw; -1 otherwise. */
-static int find_stat(const netcdf_reader *r, int group, const char *name)
+static int find_stat(netcdf_reader *r, int group, const char *name)
 {
     int variable;
     netcdf_field field;
     nc_type type = NC_NAT;
-    if (nc_inq_varid(group, name, &variable) != NC_NOERR ||
-        inquire(group, variable, &field, &type) != NC_NOERR)
+    int error = nc_inq_varid(group, name, &variable);
+    if (error == NC_NOERR)
+        error = inquire(group, variable, &field, &type);
+    if (error != NC_NOERR) {
+        r->error = error == NC_ENOTVAR || error == NC_EMAXDIMS ? r->error : error;
         return -1;
+    }
     const bool fits = field.rank == 2 && is_chain_draw(group, &field) && is_number(type) &&
                       field.length[0] == r->chains && field.length[1] == r->draws;
     return fits ? variable : -1;
 }
 
-/* An attribute that is one number; 0 if there is no such. */
-static uint64_t get_count(int group, const char *name)
+/* Whether a group has the attribute, and it is one number. */
+static bool has_number(netcdf_reader *r, int group, const char *name)
 {
-    nc_type type;
-    size_t length;
+    nc_type type = NC_NAT;
+    size_t length = 0;
+    const int error = nc_inq_att(group, NC_GLOBAL, name, &type, &length);
+    if (error != NC_NOERR && error != NC_ENOTATT)
+        r->error = error;
+    return error == NC_NOERR && length == 1 && is_number(type);
+}
+
+static uint64_t get_count(netcdf_reader *r, int group, const char *name)
+{
     unsigned long long value = 0;
-    if (nc_inq_att(group, NC_GLOBAL, name, &type, &length) != NC_NOERR || length != 1 ||
-        !is_number(type) || nc_get_att_ulonglong(group, NC_GLOBAL, name, &value) != NC_NOERR)
-        return 0;
-    return value;
+    const bool there = has_number(r, group, name);
+    return there && nc_get_att_ulonglong(group, NC_GLOBAL, name, &value) == NC_NOERR ? value : 0;
 }
 
-static double get_seconds(int group)
+static double get_seconds(netcdf_reader *r, int group)
 {
-    nc_type type;
-    size_t length;
     double value = 0;
-    if (nc_inq_att(group, NC_GLOBAL, "sampling_time", &type, &length) != NC_NOERR || length != 1 ||
-        !is_number(type) || nc_get_att_double(group, NC_GLOBAL, "sampling_time", &value))
-        return 0;
-    return value;
+    const bool there = has_number(r, group, "sampling_time");
+    return there && nc_get_att_double(group, NC_GLOBAL, "sampling_time", &value) == NC_NOERR ? value
+                                                                                             : 0;
 }
 
-static hs_status read_all(const netcdf_reader *r, int stats, hs_chains **chains)
+static hs_status read_all(netcdf_reader *r, int stats, hs_chains **chains)
 {
     unsigned keep = 0;
     int variable[NETCDF_NUMBERS + 1];
@@ -220,14 +247,22 @@ static hs_status read_all(const netcdf_reader *r, int stats, hs_chains **chains)
             error = nc_get_var_double(stats, variable[i], hs__netcdf_numbers(c, i));
     if (c->accepted && error == NC_NOERR)
         error = nc_get_var_schar(stats, variable[NETCDF_NUMBERS], (signed char *)c->accepted);
+    const size_t rows = r->chains * r->draws;
+    for (int i = 0; i < NETCDF_NUMBERS && error == NC_NOERR; i++)
+        if (variable[i] >= 0 && has_holes(hs__netcdf_numbers(c, i), rows))
+            error = NC_ERANGE;
+    if (c->accepted && error == NC_NOERR && memchr(c->accepted, NC_FILL_BYTE, rows))
+        error = NC_ERANGE;
     if (error != NC_NOERR && status == HS_OK)
         status = hs__netcdf_fail(r, error, STATS);
     if (stats >= 0) {
-        c->proposals = get_count(stats, "proposals");
-        c->gradients = get_count(stats, "gradients");
-        c->nonfinite = get_count(stats, "nonfinite");
+        c->proposals = get_count(r, stats, "proposals");
+        c->gradients = get_count(r, stats, "gradients");
+        c->nonfinite = get_count(r, stats, "nonfinite");
     }
-    c->seconds = get_seconds(r->group);
+    c->seconds = get_seconds(r, r->group);
+    if (r->error != NC_NOERR && status == HS_OK)
+        status = hs__netcdf_fail(r, r->error, "its attributes");
     return status;
 }
 

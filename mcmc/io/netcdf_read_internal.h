@@ -26,6 +26,7 @@ typedef struct {
     size_t chains, draws, dim;
     netcdf_field *field;
     size_t fields;
+    int error; /* of looking for statistics and attributes */
 } netcdf_reader;
 
 #define NETCDF_FAIL(r, status, ...) hs_message_fail((r)->message, status, "%.300s: " __VA_ARGS__)

@@ -14,6 +14,8 @@
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/message.h>
 
+enum { CHUNK = 1 << 17 };
+
 /* The file that is being made. Calls of the library do nothing after the first that failed. */
 typedef struct {
     const hs_chains *chains;
@@ -48,14 +50,25 @@ static int define_dimension(maker *m, int group, const char *name, size_t length
     return dimension;
 }
 
-/* Everything is written once and whole, so that values to fill with are not needed. */
+/* Numbers get the library's checksum, which is one a chunk; text cannot have it. A chunk is at most
+ * CHUNK numbers, and as even a part of each axis as can be, so that little is padding. */
 static int define_variable(maker *m, int group, const char *name, nc_type type, int rank,
                            const int *dimensions)
 {
     int variable = 0;
+    size_t chunk[3] = { 1, 1, 1 }, room = CHUNK;
     TRY(m, nc_def_var(group, name, type, rank, dimensions, &variable));
-    if (type != NC_STRING)
-        TRY(m, nc_def_var_fill(group, variable, NC_NOFILL, NULL));
+    if (type == NC_STRING)
+        return variable;
+    for (int i = rank - 1; i >= 0 && m->error == NC_NOERR; i--) {
+        size_t length = 0;
+        TRY(m, nc_inq_dimlen(group, dimensions[i], &length));
+        const size_t pieces = (length + room - 1) / room;
+        chunk[i] = pieces ? (length + pieces - 1) / pieces : 1;
+        room = pieces > 1 ? 1 : room / chunk[i];
+    }
+    TRY(m, nc_def_var_chunking(group, variable, NC_CHUNKED, chunk));
+    TRY(m, nc_def_var_fletcher32(group, variable, NC_FLETCHER32));
     return variable;
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <hastings/mcmc/io/dataset.h>
 
@@ -274,6 +275,35 @@ START_TEST(bad_text)
 }
 END_TEST
 
+/* Gzipped text is text; its limit counts what comes out of it, and its damage is found. */
+START_TEST(gzipped_text)
+{
+    static char text[200000], bytes[4000];
+    size_t length = (size_t)snprintf(text, sizeof text, "a,y\n");
+    for (int i = 0; i < 10000; i++)
+        length += (size_t)snprintf(text + length, sizeof text - length, "%d,%d\n", i, i % 2);
+    gzFile file = gzopen(path, "wb");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(gzwrite(file, text, (unsigned)length), (int)length);
+    ck_assert_int_eq(gzclose(file), Z_OK);
+    hs_dataset *d = load(path, &(hs_dataset_options){ .raw = true });
+    ck_assert_uint_eq(d->rows, 10000);
+    ck_assert_double_eq(d->x[2 * 9999 + 1], 9999);
+    hs_dataset_free(d);
+    hs_message message;
+    const hs_dataset_options small = { .max_bytes = length - 1 };
+    ck_assert_int_eq(hs_dataset_load_csv(&d, path, &small, &message), HS_EOVERFLOW);
+    FILE *zipped = fopen(path, "rb");
+    ck_assert_ptr_nonnull(zipped);
+    const size_t n = fread(bytes, 1, sizeof bytes, zipped);
+    fclose(zipped);
+    write_bytes(path, bytes, n < sizeof bytes ? n - 4 : n);
+    ck_assert_int_eq(hs_dataset_load_csv(&d, path, NULL, &message), HS_EFORMAT);
+    ck_assert_ptr_nonnull(strstr(message.text, "truncated: its compressed data"));
+    ck_assert_ptr_null(d);
+}
+END_TEST
+
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
 START_TEST(memory_runs_out)
@@ -313,6 +343,7 @@ static Suite *suite(void)
     tcase_add_test(c, forms_that_are_tolerated);
     tcase_add_test(c, locale_does_not_matter);
     tcase_add_test(c, bad_text);
+    tcase_add_test(c, gzipped_text);
     tcase_add_test(c, memory_runs_out);
     suite_add_tcase(s, c);
     return s;
