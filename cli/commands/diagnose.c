@@ -28,10 +28,12 @@ const app_command app_command_diagnose = {
     .summary = "judge chains in files: effective sample sizes, R-hat, warnings",
     .about =
         "Judges the chains of all files together: acceptance, jumps, effective sample sizes of "
-        "several kinds, R-hat, and warnings such as \"This chain looks non-ergodic\". A file is "
-        "ArviZ's NetCDF (.nc), a NumPy array of shape (chains, draws, dim) (.npy), or CmdStan's "
-        "CSV (.csv), and has one chain or several. hastings list figures explains the figures of "
-        "--json.",
+        "several kinds, R-hat, and warnings such as \"This chain looks non-ergodic\". A file has one "
+        "chain or several, in one of these formats:"
+#define HS_CHAIN_FORMAT(id, ending, first_bytes, a_chain, streams, built, tool, about)             \
+    " " ending ", " about ";"
+#include <hastings/mcmc/io/chain_formats.def>
+        " hastings list figures explains the figures of --json.",
     .examples = "hastings diagnose draws.nc\n"
                 "hastings diagnose output_1.csv output_2.csv output_3.csv output_4.csv\n"
                 "hastings diagnose draws.npy --skip 500 --json",

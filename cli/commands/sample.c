@@ -8,26 +8,20 @@
 #include <hastings/mcmc/io/chains_file.h>
 #include <hastings/mcmc/sample.h>
 
-static bool ends_with(const char *text, const char *ending)
-{
-    const size_t n = strlen(text), m = strlen(ending);
-    return n > m && !strcmp(text + n - m, ending);
-}
-
 /* Checks the ending of the file's name, and that the file does not exist. */
 static int check_out(const app_call *call, const char *out)
 {
     struct stat found;
     char first[4096];
+    hs_message message;
     if (!out)
         return APP_EXIT_OK;
-    if (!ends_with(out, ".nc") && !ends_with(out, ".npy") && !ends_with(out, ".csv"))
-        return app_call_fail(call, HS_EINVAL, "--out %.200s: expected a file .nc, .npy or .csv",
-                             out);
-    if (ends_with(out, ".csv"))
-        snprintf(first, sizeof first, "%.*s_1.csv", (int)(strlen(out) - 4), out);
-    else
-        snprintf(first, sizeof first, "%s", out);
+    const hs_chain_format *format = hs_chain_format_of(out, &message);
+    if (!format)
+        return app_call_fail(call, HS_EINVAL, "--out %s", message.text);
+    const int stem = (int)(strlen(out) - strlen(format->ending));
+    snprintf(first, sizeof first, "%.*s%s%s", stem, out, format->a_chain ? "_1" : "",
+             format->ending);
     if (stat(first, &found) == 0)
         return app_call_fail(call, HS_EINVAL, "%.200s is there already, and is not replaced",
                              first);
@@ -112,8 +106,11 @@ static const app_option options[] = {
     { "thin", APP_OPTION_COUNT, "N", "transitions for each draw; default: 1" },
     { "seed", APP_OPTION_WHOLE, "N", "seed of all random numbers; default: the training's" },
     { "out", APP_OPTION_FILE, "FILE",
-      "file for the draws: .nc (ArviZ), .npy (NumPy) or .csv (CmdStan, one file for each chain); "
-      "default: none" },
+      "file for the draws:"
+#define HS_CHAIN_FORMAT(id, ending, first_bytes, a_chain, streams, built, tool, about)             \
+    " " ending " (" about ");"
+#include <hastings/mcmc/io/chain_formats.def>
+      " default: none" },
     { 0 },
 };
 

@@ -1,4 +1,4 @@
-#include <hastings/mcmc/io/chains_file.h>
+#include "chain_formats_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -6,38 +6,89 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <hastings/mcmc/io/netcdf.h>
-#include <hastings/mcmc/io/stan_csv.h>
-
+#include <hastings/tensor/memory.h>
 #include <hastings/tensor/message.h>
-#include "npy_internal.h"
 
-/* ---- One file -------------------------------------------------------------------------------- */
+/* ---- The table ------------------------------------------------------------------------------- */
 
-typedef enum { NPY, NETCDF, CSV } file_kind;
+typedef struct {
+    hs_chain_format shown;
+    const char *first_bytes;
+    chain_reader *read;
+    chain_writer *write;
+} format;
 
-/* By the first bytes; what is neither of the others is text. */
-static hs_status find_kind(const char *path, file_kind *found, hs_message *message)
+static const format formats[] = {
+#define HS_CHAIN_FORMAT(id, ending, first_bytes, a_chain, streams, built, tool, about)             \
+    { { ending, tool, about, a_chain, streams, built },                                            \
+      first_bytes,                                                                                 \
+      hs__##id##_read,                                                                             \
+      hs__##id##_write },
+#include "chain_formats.def"
+};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+const hs_chain_format *hs_chain_format_at(size_t i)
 {
-    static const unsigned char hdf5[4] = { 0x89, 'H', 'D', 'F' };
-    unsigned char first[6] = { 0 };
+    return i < FORMATS ? &formats[i].shown : NULL;
+}
+
+static const format *find_by_ending(const char *path, hs_message *message)
+{
+    static const char known[] =
+#define HS_CHAIN_FORMAT(id, ending, first_bytes, a_chain, streams, built, tool, about)             \
+    ", " ending " (" tool ")"
+#include "chain_formats.def"
+        ;
+    const size_t n = strlen(path);
+    for (size_t i = 0; i < FORMATS; i++) {
+        const size_t k = strlen(formats[i].shown.ending);
+        if (n > k && strcmp(path + n - k, formats[i].shown.ending) == 0)
+            return &formats[i];
+    }
+    hs_message_fail(message, HS_EINVAL, "%.300s: unknown kind of file, expected one of %s", path,
+                    known + 2);
+    return NULL;
+}
+
+const hs_chain_format *hs_chain_format_of(const char *path, hs_message *message)
+{
+    const format *found = path ? find_by_ending(path, message) : NULL;
+    return found ? &found->shown : NULL;
+}
+
+/* Whether a file begins with one of the alternatives; "" is at the beginning of all. */
+static bool begins_with(const char *first, size_t n, const char *alternatives)
+{
+    for (;;) {
+        const size_t k = strcspn(alternatives, "|");
+        if (n >= k && memcmp(first, alternatives, k) == 0)
+            return true;
+        if (!alternatives[k])
+            return false;
+        alternatives += k + 1;
+    }
+}
+
+static hs_status find_by_bytes(const char *path, const format **found, hs_message *message)
+{
+    char first[16];
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     const ssize_t n = fd < 0 ? -1 : read(fd, first, sizeof first);
-    if (n < 0) {
-        const hs_status status =
-            hs_message_fail(message, HS_EIO, "%.300s: cannot open it: %s", path, strerror(errno));
-        if (fd >= 0)
-            close(fd);
-        return status;
-    }
-    close(fd);
-    *found = CSV;
-    if (memcmp(first, hs__npy_magic, sizeof hs__npy_magic) == 0)
-        *found = NPY;
-    else if (memcmp(first, hdf5, sizeof hdf5) == 0 || memcmp(first, "CDF", 3) == 0)
-        *found = NETCDF;
+    const int error = errno;
+    if (fd >= 0)
+        close(fd);
+    if (n < 0)
+        return hs_message_fail(message, HS_EIO, "%.300s: cannot open it: %s", path,
+                               strerror(error));
+    size_t i = 0;
+    while (i + 1 < FORMATS && !begins_with(first, (size_t)n, formats[i].first_bytes))
+        i++;
+    *found = &formats[i];
     return HS_OK;
 }
+
+/* ---- One file -------------------------------------------------------------------------------- */
 
 /* Names for coordinates that have none. */
 static hs_status count_names(hs_chain_names *names, size_t dim, const char *path,
@@ -61,17 +112,12 @@ static hs_status count_names(hs_chain_names *names, size_t dim, const char *path
 static hs_status read_file(hs_chains **chains, hs_chain_names *names, bool *named, const char *path,
                            hs_message *message)
 {
-    file_kind kind = CSV;
-    hs_status status = find_kind(path, &kind, message);
-    *named = kind != NPY;
-    if (status != HS_OK)
-        return status;
-    if (kind == NETCDF)
-        return hs_chains_load_netcdf(chains, path, NULL, names, message);
-    if (kind == CSV)
-        return hs_chains_load_stan_csv(chains, &path, 1, names, message);
-    status = hs_chains_load(chains, path, HS_CHAIN_FIRST, message);
-    return status == HS_OK ? count_names(names, (*chains)->dim, path, message) : status;
+    const format *format = NULL;
+    hs_status status = find_by_bytes(path, &format, message);
+    if (status == HS_OK)
+        status = format->read(chains, names, path, message);
+    *named = names->count > 0;
+    return status == HS_OK && !*named ? count_names(names, (*chains)->dim, path, message) : status;
 }
 
 /* ---- Several files --------------------------------------------------------------------------- */
@@ -201,36 +247,12 @@ hs_status hs_chains_read(hs_chains **chains, hs_chain_names *names, const char *
 
 /* ---- Writing --------------------------------------------------------------------------------- */
 
-static bool ends_with(const char *text, const char *end)
-{
-    const size_t n = strlen(text), k = strlen(end);
-    return n > k && strcmp(text + n - k, end) == 0;
-}
-
 hs_status hs_chains_write(const hs_chains *c, const char *const *names, const char *path,
                           hs_message *message)
 {
     hs_message_clear(message);
     if (!path)
         return hs_message_fail(message, HS_EINVAL, "hs_chains_write: no path");
-    if (ends_with(path, ".npy"))
-        return hs_chains_save(c, path, message);
-    if (ends_with(path, ".nc"))
-        return hs_chains_save_netcdf(c, &(hs_netcdf_options){ .labels = names }, path, message);
-    if (!ends_with(path, ".csv"))
-        return hs_message_fail(
-            message, HS_EINVAL,
-            "%.300s: unknown kind of file, expected .npy (NumPy), .nc (ArviZ) or "
-            ".csv (CmdStan)",
-            path);
-    const size_t length = strlen(path) - strlen(".csv");
-    char *stem = hs_alloc(length + 1);
-    if (!stem)
-        return hs_message_fail(message, HS_ENOMEM, "%.300s: out of memory", path);
-    memcpy(stem, path, length);
-    stem[length] = '\0';
-    const hs_status status =
-        hs_chains_save_stan_csv(c, &(hs_stan_csv_options){ .names = names }, stem, message);
-    hs_free(stem);
-    return status;
+    const format *format = find_by_ending(path, message);
+    return format ? format->write(c, names, path, message) : HS_EINVAL;
 }

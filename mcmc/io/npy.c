@@ -1,5 +1,6 @@
 /* The text header of .npy files, and loading. */
 #include "npy_internal.h"
+#include "chain_formats_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -281,4 +282,18 @@ hs_status hs_chains_load(hs_chains **chains, const char *path, hs_draws_order or
         *chains = NULL;
     }
     return status;
+}
+
+hs_status hs__npy_read(hs_chains **chains, hs_chain_names *names, const char *path,
+                       hs_message *message)
+{
+    (void)names; /* arrays have none */
+    return hs_chains_load(chains, path, HS_CHAIN_FIRST, message);
+}
+
+hs_status hs__npy_write(const hs_chains *chains, const char *const *names, const char *path,
+                        hs_message *message)
+{
+    (void)names;
+    return hs_chains_save(chains, path, message);
 }

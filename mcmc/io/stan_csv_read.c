@@ -10,6 +10,7 @@
 
 #include <hastings/tensor/memory.h>
 
+#include "chain_formats_internal.h"
 #include "csv_internal.h"
 #include "dataset_internal.h"
 
@@ -429,4 +430,10 @@ hs_status hs_chains_load_stan_csv(hs_chains **chains, const char *const *paths, 
         hs_chain_names_free(names);
     }
     return status;
+}
+
+hs_status hs__stan_csv_read(hs_chains **chains, hs_chain_names *names, const char *path,
+                            hs_message *message)
+{
+    return hs_chains_load_stan_csv(chains, &path, 1, names, message);
 }

@@ -8,6 +8,7 @@
 
 #include <hastings/tensor/file.h>
 #include <hastings/tensor/message.h>
+#include "chain_formats_internal.h"
 #include "csv_internal.h"
 
 typedef struct {
@@ -166,5 +167,20 @@ hs_status hs_chains_save_stan_csv(const hs_chains *c, const hs_stan_csv_options 
     else
         status = hs_message_fail(message, HS_ENOMEM, "%.300s: out of memory for names", stem);
     hs_chain_names_free(&columns);
+    return status;
+}
+
+hs_status hs__stan_csv_write(const hs_chains *c, const char *const *names, const char *path,
+                             hs_message *message)
+{
+    const size_t length = strlen(path) - strlen(".csv");
+    char *stem = hs_alloc(length + 1);
+    if (!stem)
+        return hs_message_fail(message, HS_ENOMEM, "%.300s: out of memory", path);
+    memcpy(stem, path, length);
+    stem[length] = '\0';
+    const hs_status status =
+        hs_chains_save_stan_csv(c, &(hs_stan_csv_options){ .names = names }, stem, message);
+    hs_free(stem);
     return status;
 }

@@ -277,7 +277,7 @@ static const struct {
       2,
       "hastings sample: PROPOSAL.json is missing; hastings sample --help says more\n" },
     { { "sample", "nowhere.json" }, 1, "nowhere.json: cannot open it: No such file or directory" },
-    { { "sample", "nowhere.json", "--out", "a.txt" }, 2, "expected a file .nc, .npy or .csv" },
+    { { "sample", "nowhere.json", "--out", "a.txt" }, 2, "expected one of .nc (ArviZ), .npy (NumPy), .csv (CmdStan)" },
     { { "sample", "experiments/fit.json" }, 1, "experiments/fit.json is not a proposal" },
     { { "sample", "README.md" }, 1, "README.md, line 1, column" },
     { { "diagnose", "nowhere.nc" }, 1, "nowhere.nc" },
