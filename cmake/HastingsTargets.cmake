@@ -87,6 +87,9 @@ function(hastings_folder folder)
     hastings_include_root(${folder})
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.c)
     list(FILTER sources EXCLUDE REGEX "/main\\.c$")
+    if(NOT HS_WITH_NETCDF)
+        list(FILTER sources EXCLUDE REGEX "/netcdf_[a-z]+\\.c$")
+    endif()
     set(kernels ${sources})
     list(FILTER kernels INCLUDE REGEX "_kernels\\.c$")
     list(FILTER sources EXCLUDE REGEX "_kernels\\.c$")
@@ -100,9 +103,9 @@ function(hastings_folder folder)
     foreach(layer ${arg_LAYERS})
         target_include_directories(hs_${folder} PRIVATE ${PROJECT_BINARY_DIR}/include-${layer})
     endforeach()
-    target_compile_definitions(hs_${folder} PRIVATE HS_VERSION="${PROJECT_VERSION}")
-    target_link_libraries(hs_${folder} PRIVATE OpenBLAS::OpenBLAS PkgConfig::SLEEF PkgConfig::ZLIB
-                          PkgConfig::NETCDF)
+    target_compile_definitions(hs_${folder} PRIVATE HS_VERSION="${PROJECT_VERSION}"
+                               HS_WITH_NETCDF=$<BOOL:${HS_WITH_NETCDF}>)
+    target_link_libraries(hs_${folder} PRIVATE ${HS_LIBRARIES})
 endfunction()
 
 # Puts the objects of the folders into a library.
@@ -115,8 +118,7 @@ function(hastings_assemble target)
     endforeach()
     target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include-all>
                                $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-    target_link_libraries(${target} PRIVATE OpenBLAS::OpenBLAS PkgConfig::SLEEF PkgConfig::ZLIB
-                          PkgConfig::NETCDF OpenMP::OpenMP_C m)
+    target_link_libraries(${target} PRIVATE ${HS_LIBRARIES} OpenMP::OpenMP_C m)
     set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C)
 endfunction()
 

@@ -1,4 +1,5 @@
 #include "parts_internal.h"
+#include <hastings/mcmc/io/chains_file.h>
 #include <hastings/mcmc/sample.h>
 
 #include <math.h>
@@ -8,6 +9,7 @@
 #include "trainer_internal.h"
 #include <hastings/tensor/clock.h>
 #include <hastings/tensor/memory.h>
+#include <hastings/tensor/message.h>
 #include <hastings/tensor/random.h>
 
 typedef struct {
@@ -182,6 +184,11 @@ static bool open_run(run *r, const hs_target *target, const hs_proposal *proposa
     if (!status)
         status = hs_chains_new(&r->chains, o->chains, o->stream ? 1 : o->draws, dim,
                                o->stream ? 0 : HS_KEEP_ALL, &message);
+    const hs_chain_format *format = o->stream ? hs_chain_format_of(o->stream, NULL) : NULL;
+    if (!status && format && !format->streams)
+        status = hs_message_fail(&message, HS_EINVAL,
+                                 "%.300s: draws cannot be streamed to %s files, but to .npy",
+                                 o->stream, format->ending);
     if (!status && o->stream)
         status = hs_draws_open(&r->writer, o->stream, o->chains, dim, &message);
     if (status) {

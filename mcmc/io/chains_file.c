@@ -112,10 +112,10 @@ static hs_status count_names(hs_chain_names *names, size_t dim, const char *path
 static hs_status read_file(hs_chains **chains, hs_chain_names *names, bool *named, const char *path,
                            hs_message *message)
 {
-    const format *format = NULL;
-    hs_status status = find_by_bytes(path, &format, message);
+    const format *found = NULL;
+    hs_status status = find_by_bytes(path, &found, message);
     if (status == HS_OK)
-        status = format->read(chains, names, path, message);
+        status = found->read(chains, names, path, message);
     *named = names->count > 0;
     return status == HS_OK && !*named ? count_names(names, (*chains)->dim, path, message) : status;
 }
@@ -253,6 +253,6 @@ hs_status hs_chains_write(const hs_chains *c, const char *const *names, const ch
     hs_message_clear(message);
     if (!path)
         return hs_message_fail(message, HS_EINVAL, "hs_chains_write: no path");
-    const format *format = find_by_ending(path, message);
-    return format ? format->write(c, names, path, message) : HS_EINVAL;
+    const format *found = find_by_ending(path, message);
+    return found ? found->write(c, names, path, message) : HS_EINVAL;
 }

@@ -2,6 +2,8 @@
 #include "chain_formats_internal.h"
 #include "netcdf_internal.h"
 
+#include <hastings/tensor/message.h>
+
 hs_status hs__netcdf_read(hs_chains **chains, hs_chain_names *names, const char *path,
                           hs_message *message)
 {

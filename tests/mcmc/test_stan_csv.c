@@ -542,6 +542,10 @@ START_TEST(any_kind)
     static const char *const names[] = { "mu", "tau" };
     static const char *const ends[] = { ".npy", ".nc", ".csv" };
     hs_message message;
+    if (!hs_chain_format_of("draws.nc", NULL)->built) {
+        puts("skipped: this build has no NetCDF; test_formats.c tests the others");
+        return;
+    }
     hs_chains *c = new_chains(2, 5, 2, HS_KEEP_ALL), *d;
     hs_chain_names found;
     c->proposals = 100;
@@ -624,7 +628,8 @@ START_TEST(any_kind_wrong)
     ck_assert_int_eq(hs_chains_read(NULL, NULL, NULL, 0, NULL), HS_EINVAL);
     c = new_chains(1, 5, 2, 0);
     ck_assert_int_eq(hs_chains_write(c, NULL, "draws.txt", &message), HS_EINVAL);
-    ck_assert_ptr_nonnull(strstr(message.text, "draws.txt: unknown kind of file"));
+    ck_assert_ptr_nonnull(
+        strstr(message.text, "draws.txt: unknown kind of file, expected one of .nc (ArviZ)"));
     ck_assert_int_eq(hs_chains_write(c, NULL, NULL, &message), HS_EINVAL);
     ck_assert_int_eq(hs_chains_write(NULL, NULL, npy, &message), HS_EINVAL);
     hs_chains_free(c);
