@@ -25,6 +25,11 @@ json_t *app_experiment_load(const char *name, hs_message *message);
  *  after the last. */
 bool app_experiment_name(size_t i, char name[64]);
 
+/** The settings of a job: those of the experiment, of its case and row (or NULL), of a quick run, and
+ *  `own` ones. Later ones win. The caller owns the result: json_decref(). */
+json_t *app_settings_merge(const json_t *experiment, const json_t *kase, const json_t *row,
+                           bool quick, json_t *own);
+
 typedef struct {
     const char *out; /**< folder; made if it is not there, refused if it has something in it */
     bool resume;     /**< go on with the run in `out`, whose result.json says what it is */

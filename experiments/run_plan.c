@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "run_internal.h"
+#include <hastings/experiments/run.h>
 #include <hastings/tensor/message.h>
 
 const char *app_text_of(const json_t *object, const char *key)
@@ -38,18 +39,24 @@ static void append_slug(char slug[JOB_TEXT], const char *text)
     slug[n] = 0;
 }
 
-/* Later ones win. */
+json_t *app_settings_merge(const json_t *experiment, const json_t *kase, const json_t *row,
+                           bool quick, json_t *own)
+{
+    json_t *all = json_object();
+    json_object_update(all, json_object_get(experiment, "settings"));
+    json_object_update(all, json_object_get(kase, "settings"));
+    json_object_update(all, json_object_get(row, "settings"));
+    if (quick)
+        json_object_update(all, json_object_get(experiment, "quick"));
+    json_object_update(all, own);
+    json_object_del(all, "cases"); /* which says what is run, not how */
+    return all;
+}
+
 static bool job_settings(const run *r, const json_t *kase, const json_t *row, settings *s,
                          hs_message *m)
 {
-    json_t *all = json_object();
-    json_object_update(all, json_object_get(r->experiment, "settings"));
-    json_object_update(all, json_object_get(kase, "settings"));
-    json_object_update(all, json_object_get(row, "settings"));
-    if (r->quick)
-        json_object_update(all, json_object_get(r->experiment, "quick"));
-    json_object_update(all, r->settings);
-    json_object_del(all, "cases");
+    json_t *all = app_settings_merge(r->experiment, kase, row, r->quick, r->settings);
     const bool ok = app_settings_read(all, s, "settings", m);
     json_decref(all);
     return ok;

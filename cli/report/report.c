@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <hastings/experiments/json_file.h>
+#include <hastings/experiments/run.h>
 #include <hastings/tensor/message.h>
 
 #include "page_internal.h"
@@ -40,15 +41,8 @@ json_t *app_result_read(const char *path, hs_message *message)
 
 json_t *app_result_settings(const json_t *result)
 {
-    const json_t *experiment = json_object_get(result, "experiment");
-    json_t *settings = json_object();
-    json_object_update(settings, json_object_get(experiment, "settings"));
-    if (is_true(result, "quick")) {
-        json_object_update(settings, json_object_get(experiment, "quick"));
-        json_object_del(settings, "cases"); /* which says what is run, not how */
-    }
-    json_object_update(settings, json_object_get(result, "settings"));
-    return settings;
+    return app_settings_merge(json_object_get(result, "experiment"), NULL, NULL,
+                              is_true(result, "quick"), json_object_get(result, "settings"));
 }
 
 /* ---- Tables as files ---------------------------------------------------------------------------- */

@@ -3,8 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <hastings/experiments/json_file.h>
 #include <hastings/experiments/run.h>
 
+#include "support/full_disk.h"
 #include "support/hs_check.h"
 
 static const char *app_text_of(const json_t *object, const char *key)
@@ -87,11 +89,43 @@ START_TEST(mistakes_are_named)
 }
 END_TEST
 
+/* A full disk: result.json is the old one, whole, and nothing else is left behind. */
+START_TEST(results_on_a_full_disk)
+{
+    char folder[] = "/tmp/hastings_result_XXXXXX", path[64];
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/result.json", folder);
+    json_t *small = json_pack("{s:i}", "version", 1), *large = json_array();
+    for (int i = 0; i < 50000; i++)
+        json_array_append_new(large, json_integer(i));
+    hs_message message;
+    ck_assert_int_eq(app_json_save(path, small, &message), HS_OK);
+    const size_t limits[] = { 0, 100, 65536, 100000 };
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        fill_disk_after(limits[i]);
+        const hs_status status = app_json_save(path, large, &message);
+        empty_disk();
+        ck_assert_int_eq(status, HS_EIO);
+        ck_assert_msg(strstr(message.text, path) && strstr(message.text, "File too large"), "%s",
+                      message.text);
+        json_t *found = app_json_read(path, &message);
+        ck_assert_msg(json_equal(found, small), "%s", message.text);
+        json_decref(found);
+    }
+    ck_assert_int_eq(app_json_save(path, large, &message), HS_OK);
+    json_decref(small);
+    json_decref(large);
+    ck_assert_int_eq(unlink(path), 0);
+    ck_assert_int_eq(rmdir(folder), 0); /* no temporary file is left */
+}
+END_TEST
+
 static Suite *files_suite(void)
 {
     Suite *suite = suite_create("experiments_files");
     TCase *files = tcase_create("files");
     tcase_add_test(files, those_of_the_program_load);
+    tcase_add_test(files, results_on_a_full_disk);
     tcase_add_loop_test(files, mistakes_are_named, 0, sizeof mistakes / sizeof *mistakes);
     suite_add_tcase(suite, files);
     return suite;
