@@ -227,8 +227,10 @@ void app_figure_ratio(double mean, double error, double by, double by_error, dou
 /* ---- The list ----------------------------------------------------------------------------- */
 
 static const app_column columns[] = {
-#define COLUMN(key, title, kind, about)                        { #key, title, about, HS_FIGURE_##kind != HS_FIGURE_SPEED },
+/* clang-format off */
+#define COLUMN(key, title, kind, about) { #key, title, about, HS_FIGURE_##kind != HS_FIGURE_SPEED },
 #define HS_FIGURE(key, title, kind, line, words, value, about) COLUMN(key, title, kind, about)
+/* clang-format on */
 #include <hastings/mcmc/diagnostics/figures.def>
 #define APP_FIGURE COLUMN
 #include <hastings/experiments/figures.def>

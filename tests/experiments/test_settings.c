@@ -381,7 +381,7 @@ static const struct {
     { "\"name\": \"all\"", "\"nmae\": \"all\"", "no key \"nmae\"; did you mean \"name\"?" },
     { "\"name\": \"all\",", "\"name\": \"all\", \"name\": \"b\",", "line 1, column" },
     { "\"title\": \"All keys\"", "\"title\": \"\\u0000\"", "line 1, column" },
-    { "\"acceptance\", \"msjd\"", "\"acceptanc\"", "\"acceptanc\" cannot be in \"columns\"" },
+    { "\"acceptance\", \"msjd\"", "\"acceptanc\"", "there is no column \"acceptanc\"; there are: acceptance, " },
     { "\"density\"", "\"densities\"", "\"densities\" cannot be in \"figures\"" },
     { "\"layout\": \"rows\"", "\"layout\": \"row\"", "layout must be cases or rows" },
     { "\"settings\": { \"steps\": 20", "\"settings\": { \"steps\": \"20\"",
