@@ -211,13 +211,13 @@ static const struct {
     json_t *(*json)(void);
 } lists[] = {
     { "experiments", "Experiments, for hastings run:", print_experiments, experiments_json },
-    { "targets", "Targets, with options and their defaults: gaussian,dim=100,sd=2", print_targets,
+    { "targets", "Targets, with options and defaults; write gaussian,dim=100,sd=2:", print_targets,
       targets_json },
-    { "proposals", "Proposals, likewise: multi-scheme,couplings=8,width=32", print_proposals,
-      proposals_json },
-    { "objectives", "Objectives, with numbers that may be left out: ab-initio:0.2151, gsm-60",
+    { "proposals", "Proposals, with options and defaults; write mala,step=0.1,scaled:",
+      print_proposals, proposals_json },
+    { "objectives", "Objectives, with optional numbers; write ab-initio:0.2151 or gsm-60:",
       print_objectives, objectives_json },
-    { "optimizers", "Optimisers, with options and their defaults: sgd,momentum=0.9",
+    { "optimizers", "Optimisers, with options and defaults; write sgd,momentum=0.9:",
       print_optimizers, optimizers_json },
     { "figures", "Figures, for the columns of an experiment:", print_figures, figures_json },
 };
@@ -256,10 +256,10 @@ static int list(const app_call *call)
 const app_command app_command_list = {
     .name = "list",
     .words = "[WHAT]",
-    .summary = "show experiments, targets, proposals, objectives, optimisers and figures",
+    .summary = "show experiments, targets, proposals, objectives and more",
     .about = "Lists the program's experiments, the kinds of targets, proposals, objectives and "
              "optimisers with their options and defaults, and the figures of results: all groups, "
-             "or WHAT, one of experiments, targets, proposals, objectives, optimizers and figures.",
+             "or one. WHAT is experiments, targets, proposals, objectives, optimizers or figures.",
     .examples = "hastings list\nhastings list proposals\nhastings list objectives --json",
     .most = 1,
     .complete = "experiments|targets|proposals|objectives|optimizers|figures",
