@@ -48,21 +48,26 @@ need_for_building() {
         libjansson-dev libcairo2-dev libnetcdf-dev
 }
 
+# configure PRESET: if need be.
+configure() {
+    options=
+    [ "$1" = release ] && [ -n "${CI:-}" ] && options=-DHS_WERROR=ON
+    if [ -n "$options" ] || [ ! -e "build/$1/build.ninja" ] ||
+        [ -n "$(find CMakePresets.json -newer "build/$1/build.ninja")" ]; then
+        mkdir -p build
+        # shellcheck disable=SC2086
+        cmake --preset "$1" $options >"build/$1.log" 2>&1 || {
+            cat "build/$1.log" >&2
+            exit 1
+        }
+    fi
+}
+
 # build PRESET [TARGET...]: configures if need be, and builds.
 build() {
     preset=$1
     shift
-    options=
-    [ "$preset" = release ] && [ -n "${CI:-}" ] && options=-DHS_WERROR=ON
-    if [ -n "$options" ] || [ ! -e "build/$preset/build.ninja" ] ||
-        [ CMakePresets.json -nt "build/$preset/build.ninja" ]; then
-        mkdir -p build
-        # shellcheck disable=SC2086
-        cmake --preset "$preset" $options >"build/$preset.log" 2>&1 || {
-            cat "build/$preset.log" >&2
-            exit 1
-        }
-    fi
+    configure "$preset"
     if [ ! -e "build/$preset/libhastings.a" ]; then
         say "Building build/$preset, which takes a minute or a few the first time"
     fi
