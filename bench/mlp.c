@@ -225,9 +225,9 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         const bool more = i + 1 < argc;
         if (more && strcmp(argv[i], "--seconds") == 0) {
-            set.seconds = atof(argv[++i]);
+            set.seconds = strtod(argv[++i], NULL);
         } else if (more && strcmp(argv[i], "--rounds") == 0) {
-            set.rounds = atoi(argv[++i]);
+            set.rounds = (int)strtol(argv[++i], NULL, 10);
         } else if (more && strcmp(argv[i], "--peer") == 0) {
             set.script = argv[++i];
         } else {

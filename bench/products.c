@@ -244,7 +244,7 @@ static void bench_shape(hs_dtype dtype, shape s, double budget)
 
 int main(int argc, char **argv)
 {
-    const double budget = argc > 1 ? atof(argv[1]) : 0.1;
+    const double budget = argc > 1 ? strtod(argv[1], NULL) : 0.1;
     printf("instruction set: %s\n\n", hs_isa_name(hs_cpu_isa()));
     printf("| type | rows | in x out | forward: own / OpenBLAS / LIBXSMM "
            "| input gradient: the same | weight gradient: dots / transposed / OpenBLAS / LIBXSMM "

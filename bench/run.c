@@ -128,9 +128,9 @@ bool run_read_options(settings *set, int argc, char **argv)
         if (value && strcmp(name, "--json") == 0)
             set->json = value, known = true;
         if (value && strcmp(name, "--seconds") == 0)
-            set->seconds = atof(value), known = true;
+            set->seconds = strtod(value, NULL), known = true;
         if (value && strcmp(name, "--rounds") == 0)
-            set->rounds = atoi(value), known = true;
+            set->rounds = (int)strtol(value, NULL, 10), known = true;
         if (!known)
             return false;
     }

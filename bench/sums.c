@@ -83,7 +83,7 @@ static void bench(hs_dtype dtype, double budget)
 
 int main(int argc, char **argv)
 {
-    const double budget = argc > 1 ? atof(argv[1]) : 0.005;
+    const double budget = argc > 1 ? strtod(argv[1], NULL) : 0.005;
     printf("instruction set: %s\n\n", hs_isa_name(hs_cpu_isa()));
     bench(HS_F32, budget);
     bench(HS_F64, budget);

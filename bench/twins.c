@@ -72,7 +72,7 @@ static void bench(shape s, bool by_row, int threads, double budget)
 
 int main(int argc, char **argv)
 {
-    const double budget = argc > 1 ? atof(argv[1]) : 1;
+    const double budget = argc > 1 ? strtod(argv[1], NULL) : 1;
     const int most = hs_threads_default();
     printf(
         "| out x in | w by | threads | one, us | two, us | ratio |\n|---|---|---|---|---|---|\n");

@@ -88,7 +88,7 @@ static int run(int which, const expectation *e, size_t d, int at)
 
 int main(int argc, char **argv)
 {
-    const size_t d = argc > 1 ? (size_t)atoll(argv[1]) : 100;
+    const size_t d = argc > 1 ? strtoull(argv[1], NULL, 10) : 100;
     if (d != 100 && d != 1000) {
         fprintf(stderr, "optima: the optima are known for 100 and for 1000 dimensions\n");
         return 2;

@@ -29,7 +29,7 @@ int main(int argc, char **argv)
     hs_tune(s, target, hmc, &(hs_tune_options){ .chains = CHAINS, .points = points, .last = points },
             &tuning);
     hs_chains *c = hs_sample(s, target, hmc, &(hs_sample_options){
-        .chains = CHAINS, .draws = argc > 2 ? (size_t)atoll(argv[2]) : 1000,
+        .chains = CHAINS, .draws = argc > 2 ? strtoull(argv[2], NULL, 10) : 1000,
         .points = points, .n_points = CHAINS });
 
     hs_report report;
