@@ -270,6 +270,12 @@ hs_status hs_optimizer_step(hs_optimizer *optimizer)
         return hs_message_fail(&optimizer->error, hs_params_status(ps), "parameter store: %s",
                                hs_params_error(ps));
     hs_message_clear(&optimizer->error);
+    const double rate = hs_optimizer_rate(optimizer);
+    if (!(rate >= 0 && isfinite(rate)))
+        return hs_message_fail(&optimizer->error, HS_EINVAL,
+                               "%s: schedule.function makes the rate %g at step %llu; it must be "
+                               "finite and not negative",
+                               o->name, rate, (unsigned long long)optimizer->steps);
     const hs_dtype dtype = hs_params_dtype(ps);
     step_work work = { .optimizer = optimizer,
                        .kernels = optimizer_table[hs_cpu_isa()][dtype],
@@ -280,12 +286,6 @@ hs_status hs_optimizer_step(hs_optimizer *optimizer)
     const int blocks = (int)block_count(optimizer);
     const int wanted = o->threads > 0 ? o->threads : hs_threads_default();
     const int threads = hs_pace_begin(&optimizer->pace, blocks <= FEW_BLOCKS ? 1 : wanted);
-    const double rate = hs_optimizer_rate(optimizer);
-    if (!(rate >= 0 && isfinite(rate)))
-        return hs_message_fail(&optimizer->error, HS_EINVAL,
-                               "%s: schedule.function makes the rate %g at step %llu; it must be "
-                               "finite and not negative",
-                               o->name, rate, (unsigned long long)optimizer->steps);
     optimizer->norm = sqrt(measure(&work, threads, blocks));
     if (!isfinite(optimizer->norm))
         return hs_message_fail(
