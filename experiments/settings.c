@@ -88,7 +88,7 @@ static bool read_other(const char *name, const json_t *value, settings *s, const
     }
     if (!strcmp(name, "optimizer")) {
         hs_message why = { "it must be text: \"adam,beta1=0.8\"" };
-        return (text && !hs_optimizer_parse(text, &s->optimizer, &why)) ||
+        return (text && app_spec_optimizer(text, &s->optimizer, &why)) ||
                (hs_message_fail(m, HS_EINVAL, "%s: optimizer: %.400s", where, why.text), false);
     }
     if (!strcmp(name, "reference_acceptance")) {

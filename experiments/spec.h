@@ -1,5 +1,5 @@
 /**
- * Targets and proposals from text: a kind, and options after commas.
+ * Targets, proposals and optimisers from text: a kind, and options after commas.
  *
  *     hs_target *t = app_spec_target(s, "gaussian,dim=100,sd=2");
  *     hs_target *l = app_spec_target(s, "logistic,data=german,augment=21");
@@ -14,6 +14,7 @@
 
 #include <hastings/mcmc/proposals/proposals.h>
 #include <hastings/mcmc/targets/targets.h>
+#include <hastings/nn/optimizer.h>
 
 hs_target *app_spec_target(hs_session *s, const char *text);
 
@@ -22,6 +23,9 @@ hs_target *app_spec_target(hs_session *s, const char *text);
  *  target; NULL: those of a standard normal. */
 hs_proposal *app_spec_proposal(hs_session *s, const hs_target *target, const char *text,
                                uint64_t replica, const double *points, size_t n);
+
+/** An optimiser from text, "sgd,momentum=0.9"; false, and the message says why, if it cannot be read. */
+bool app_spec_optimizer(const char *text, hs_optimizer_options *optimizer, hs_message *message);
 
 /** A size is a count that cannot be 0. */
 typedef enum {
@@ -50,6 +54,7 @@ typedef struct {
 /** The i-th kind; NULL after the last. */
 const app_spec_entry *app_spec_targets(size_t i);
 const app_spec_entry *app_spec_proposals(size_t i);
+const app_spec_entry *app_spec_optimizers(size_t i);
 
 /** The entry of `list` that is nearest to `name` in spelling; NULL if none is near. For messages. */
 const char *app_nearest(const char *name, const char *(*list)(size_t i, void *context),

@@ -59,12 +59,14 @@ static bool check_options(hs_session *s, const hs_target *target, const hs_propo
     full->report_every = o->report_every ? o->report_every : (full->steps + 99) / 100;
     hs_optimizer_options *by = &full->optimizer;
     by->name = by->name ? by->name : "adam";
-    for (size_t i = 0; by->rate == 0 && hs_optimizer_list(i); i++)
-        if (!strcmp(by->name, hs_optimizer_list(i)->name))
-            by->rate = strcmp(by->name, "adam") != 0 ? hs_optimizer_list(i)->rate : 3e-4;
+    if (by->rate == 0 && !strcmp(by->name, "adam"))
+        by->rate = 3e-4;
     if (by->schedule.kind != HS_CONSTANT && by->schedule.steps == 0)
         by->schedule.steps = full->steps;
     by->threads = by->threads ? by->threads : hs_session_threads(s);
+    hs_message message;
+    if (hs_optimizer_check(by, by, &message) != HS_OK)
+        hs_session_fail(s, HS_EINVAL, "training: %s", message.text);
     if (!target || !proposal)
         hs_session_fail(s, HS_EINVAL, "training needs a target and a proposal");
     else if (!o->objective.loss)

@@ -147,9 +147,9 @@ static void take_entry(stream *s, const hs_params *ps, size_t i)
 /* Whether an optimiser of this kind can keep that many moments. */
 static bool is_state(uint32_t kind, uint32_t moments)
 {
-    return kind < OPTIMIZER_KINDS &&
-           (moments == (uint32_t)hs__optimizer_moments((optimizer_kind)kind, false) ||
-            moments == (uint32_t)hs__optimizer_moments((optimizer_kind)kind, true));
+    const hs_optimizer_entry *entry = kind ? hs_optimizer_list(kind - 1) : NULL;
+    return entry ? moments == (uint32_t)entry->least || moments == (uint32_t)entry->most
+                 : kind == 0 && moments == 0;
 }
 
 static void take_all(stream *s, const hs_params *ps, const hs_optimizer *optimizer,
@@ -165,7 +165,7 @@ static void take_all(stream *s, const hs_params *ps, const hs_optimizer *optimiz
                         (unsigned long)kind, (unsigned long)moments);
     if (s->status == HS_OK && optimizer && kind != (uint32_t)optimizer->kind)
         hs__stream_fail(s, HS_EINVAL, "it has the state of %s, expected %s",
-                        kind ? hs__optimizer_kind_name(kind) : "no optimiser",
+                        kind ? hs_optimizer_list(kind - 1)->name : "no optimiser",
                         hs_optimizer_name(optimizer));
     if (s->status == HS_OK && optimizer && moments != (uint32_t)optimizer->moments)
         hs__stream_fail(s, HS_EINVAL, "its optimiser keeps %lu moments, expected %d",

@@ -2,7 +2,6 @@
 
 #include <fnmatch.h>
 #include <math.h>
-#include <string.h>
 
 #include <hastings/tensor/cpu.h>
 #include <hastings/tensor/memory.h>
@@ -63,11 +62,12 @@ hs_optimizer *hs_optimizer_new(hs_params *ps, const hs_optimizer_options *option
         return NULL;
     hs_optimizer_options *o = &optimizer->options;
     optimizer->store = ps;
-    optimizer->broken = hs__optimizer_complete(options, o, &optimizer->error);
+    optimizer->broken = hs_optimizer_check(options, o, &optimizer->error);
     if (optimizer->broken)
         return optimizer;
-    optimizer->kind = hs__optimizer_find(o->name, strlen(o->name));
-    optimizer->moments = hs__optimizer_moments(optimizer->kind, o->momentum != 0);
+    optimizer->kind = hs__optimizer_find(o->name);
+    const hs_optimizer_entry *entry = hs_optimizer_list((size_t)optimizer->kind - 1);
+    optimizer->moments = o->momentum != 0 ? entry->most : entry->least;
     hs_params_gradients(ps); /* from here on the store keeps its size */
     optimizer->sums = hs_alloc_zero(block_count(optimizer) + 1, sizeof *optimizer->sums);
     optimizer->group = hs_alloc_zero(o->n_groups + 1, sizeof *optimizer->group);
@@ -309,7 +309,7 @@ const char *hs_optimizer_error(const hs_optimizer *optimizer)
 
 const char *hs_optimizer_name(const hs_optimizer *optimizer)
 {
-    return hs__optimizer_kind_name(optimizer ? optimizer->kind : OPTIMIZER_none);
+    return optimizer && optimizer->kind ? optimizer->options.name : "none";
 }
 
 uint64_t hs_optimizer_steps(const hs_optimizer *optimizer)

@@ -89,10 +89,10 @@ typedef struct {
     size_t n_groups; /**< length of `groups` */
 } hs_optimizer_options;
 
-/** Reads "adam", "sgd,momentum=0.9,rate=0.1", ...: the name of an optimiser, and rate, clip_norm and
- *  the optimiser's own numbers as key=value after commas. It sets these options and leaves the
- *  others. HS_EINVAL if the text cannot be read: nothing is set, and the message says why. */
-HS_API hs_status hs_optimizer_parse(const char *text, hs_optimizer_options *options,
+/** Checks options, or none if NULL, and copies them into *full (unless that is NULL) with their
+ *  defaults filled in. HS_EINVAL, and the message says why, if they make no sense. It cannot check
+ *  groups, which need a store. */
+HS_API hs_status hs_optimizer_check(const hs_optimizer_options *options, hs_optimizer_options *full,
                                     hs_message *message) HS_MUST_CHECK;
 
 /** A number that an optimiser has. */
@@ -103,11 +103,13 @@ typedef struct {
 
 enum { HS_OPTIMIZER_NUMBERS = 8 }; /**< at least one more than any optimiser has */
 
-/** A row of the table. */
+/** A row of the table. Moments are vectors as long as all parameters. */
 typedef struct {
     const char *name;                                 /**< for hs_optimizer_options */
     const char *doc;                                  /**< one sentence */
     double rate;                                      /**< its default learning rate */
+    int least;                                        /**< moments that it keeps without momentum */
+    int most;                                         /**< moments that it keeps with momentum */
     hs_optimizer_number number[HS_OPTIMIZER_NUMBERS]; /**< up to the first without a name */
 } hs_optimizer_entry;
 

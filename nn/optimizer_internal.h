@@ -66,16 +66,7 @@ struct hs_optimizer {
     hs_message error;
 };
 
-/* The optimiser whose name is the first `length` characters; OPTIMIZER_none if there is none. */
-optimizer_kind hs__optimizer_find(const char *name, size_t length);
-const char *hs__optimizer_kind_name(optimizer_kind kind);
-
-/* Moments that an optimiser keeps. */
-int hs__optimizer_moments(optimizer_kind kind, bool momentum);
-
-/* Copies options (or none, if NULL), with the table's defaults where they are 0. HS_EINVAL, with a message, if an
- * option makes no sense. */
-hs_status hs__optimizer_complete(const hs_optimizer_options *options, hs_optimizer_options *full,
-                                 hs_message *message);
+/* The optimiser of that name; OPTIMIZER_none if there is none. */
+optimizer_kind hs__optimizer_find(const char *name);
 
 #endif

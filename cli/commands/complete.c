@@ -4,7 +4,6 @@
 #include <hastings/cli/commands/command.h>
 #include <hastings/experiments/run.h>
 #include <hastings/experiments/spec.h>
-#include <hastings/nn/optimizer.h>
 #include <hastings/objectives/objectives.h>
 
 /* ---- Words ----------------------------------------------------------------------------------- */
@@ -28,13 +27,11 @@ static void print_kinds(app_option_type type)
     if (type == APP_OPTION_OBJECTIVE)
         for (size_t i = 0; hs_objective_list(i); i++)
             printf("%s%s", i ? " " : "", hs_objective_list(i)->name);
-    else if (type == APP_OPTION_OPTIMIZER)
-        for (size_t i = 0; hs_optimizer_list(i); i++)
-            printf("%s%s", i ? " " : "", hs_optimizer_list(i)->name);
     else
         for (size_t i = 0;; i++) {
-            const app_spec_entry *e =
-                type == APP_OPTION_TARGET ? app_spec_targets(i) : app_spec_proposals(i);
+            const app_spec_entry *e = type == APP_OPTION_TARGET     ? app_spec_targets(i)
+                                      : type == APP_OPTION_PROPOSAL ? app_spec_proposals(i)
+                                                                    : app_spec_optimizers(i);
             if (!e)
                 return;
             printf("%s%s", i ? " " : "", e->kind);

@@ -5,8 +5,11 @@
 #include <hastings/experiments/figure.h>
 #include <hastings/experiments/run.h>
 #include <hastings/experiments/spec.h>
+<<<<<<< HEAD
 #include <hastings/nn/optimizer.h>
 #include <hastings/mcmc/diagnostics/figures.h>
+=======
+>>>>>>> 7b151fd (Optimisers from text are the program's, read as targets and proposals are; the library checks options)
 #include <hastings/objectives/objectives.h>
 
 enum { INDENT = 22 };
@@ -138,6 +141,7 @@ static json_t *objectives_json(void)
     return all;
 }
 
+<<<<<<< HEAD
 static void print_optimizers(void)
 {
     for (size_t i = 0; hs_optimizer_list(i); i++) {
@@ -185,6 +189,8 @@ static json_t *figures_json(void)
     return all;
 }
 
+=======
+>>>>>>> 7b151fd (Optimisers from text are the program's, read as targets and proposals are; the library checks options)
 static void print_targets(void)
 {
     print_specs(app_spec_targets);
@@ -195,6 +201,11 @@ static void print_proposals(void)
     print_specs(app_spec_proposals);
 }
 
+static void print_optimizers(void)
+{
+    print_specs(app_spec_optimizers);
+}
+
 static json_t *targets_json(void)
 {
     return specs_json(app_spec_targets);
@@ -203,6 +214,11 @@ static json_t *targets_json(void)
 static json_t *proposals_json(void)
 {
     return specs_json(app_spec_proposals);
+}
+
+static json_t *optimizers_json(void)
+{
+    return specs_json(app_spec_optimizers);
 }
 
 static const struct {
@@ -217,9 +233,13 @@ static const struct {
       print_proposals, proposals_json },
     { "objectives", "Objectives, with optional numbers; write ab-initio:0.2151 or gsm-60:",
       print_objectives, objectives_json },
+<<<<<<< HEAD
     { "optimizers", "Optimisers, with options and defaults; write sgd,momentum=0.9:",
       print_optimizers, optimizers_json },
     { "figures", "Figures, for the columns of an experiment:", print_figures, figures_json },
+=======
+    { "optimizers", "Optimisers, likewise: sgd,momentum=0.9", print_optimizers, optimizers_json },
+>>>>>>> 7b151fd (Optimisers from text are the program's, read as targets and proposals are; the library checks options)
 };
 enum { LISTS = sizeof lists / sizeof *lists };
 

@@ -86,7 +86,7 @@ bool app_read_optimizer(const app_call *call, hs_optimizer_options *o)
 {
     const char *text = app_given_text(call->arguments, "optimizer");
     hs_message message;
-    if (text && hs_optimizer_parse(text, o, &message) != HS_OK) {
+    if (text && !app_spec_optimizer(text, o, &message)) {
         app_call_fail(call, HS_EINVAL, "--optimizer %.60s: %s", text, message.text);
         return false;
     }

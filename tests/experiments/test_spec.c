@@ -505,6 +505,52 @@ START_TEST(test_failed_sessions_stay_failed)
 }
 END_TEST
 
+/* ---- Optimisers --------------------------------------------------------------------------------- */
+
+START_TEST(test_optimizers)
+{
+    hs_optimizer_options o = { 0 };
+    hs_message m;
+    ck_assert(app_spec_optimizer("sgd,momentum=0.5,rate=2e-3,clip_norm=4", &o, &m));
+    ck_assert_str_eq(o.name, "sgd");
+    ck_assert(o.momentum == 0.5 && o.rate == 2e-3 && o.clip_norm == 4 && o.beta1 == 0);
+    static const struct {
+        const char *text, *part;
+    } wrong[] = {
+        { "", "there is no optimiser \"\", only sgd, adam, adamw" },
+        { "adams", "there is no optimiser \"adams\", only" },
+        { "ada,rate=1", "there is no optimiser \"ada\", only" },
+        { "adam,beta3=1", "optimiser \"adam\" has no option \"beta3\"; did you mean \"beta1\"?" },
+        { "adam,", "has no option \"\"" },
+        { "adam,beta1", "a number was expected" },
+        { "adam,beta1=", "a number was expected" },
+        { "adam,beta1=0.5x", "beta1=0.5x, but a number was expected" },
+        { "adam,rate=-1", "rate must be positive" },
+        { "adam,beta2=1", "adam: beta2 must be in (0, 1), but is 1" },
+        { "adamw,weight_decay=0", "weight_decay=0, but it cannot be 0" },
+        { "sgd,nesterov=1", "with nesterov" },
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ck_assert(!app_spec_optimizer(wrong[i].text, &o, &m));
+        ck_assert_msg(strstr(m.text, wrong[i].part), "\"%s\": \"%s\" does not say \"%s\"",
+                      wrong[i].text, m.text, wrong[i].part);
+        ck_assert(!strcmp(o.name, "sgd") && o.momentum == 0.5); /* as it was */
+    }
+    /* Each one of the library, as the defaults of its text. */
+    for (size_t i = 0; hs_optimizer_list(i); i++) {
+        const hs_optimizer_entry *e = hs_optimizer_list(i);
+        hs_optimizer_options standard;
+        ck_assert_str_eq(app_spec_optimizers(i)->kind, e->name);
+        ck_assert(app_spec_optimizer(e->name, &o, &m));
+        ck_assert_int_eq(
+            hs_optimizer_check(&(hs_optimizer_options){ .name = e->name }, &standard, &m), HS_OK);
+        ck_assert(o.momentum == standard.momentum && o.beta1 == standard.beta1 &&
+                  o.beta2 == standard.beta2 && o.epsilon == standard.epsilon &&
+                  o.weight_decay == standard.weight_decay);
+    }
+}
+END_TEST
+
 /* ---- Spelling, and files ----------------------------------------------------------------------- */
 
 static const char *nth(size_t i, void *words)
@@ -613,6 +659,7 @@ static Suite *spec_suite(void)
     tcase_add_test(t, test_clusters_need_points);
     tcase_add_test(t, test_tables);
     tcase_add_test(t, test_failed_sessions_stay_failed);
+    tcase_add_test(t, test_optimizers);
     tcase_add_test(t, test_nearest);
     tcase_add_test(t, test_find_file);
     suite_add_tcase(suite, t);

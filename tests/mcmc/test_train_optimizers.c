@@ -3,6 +3,8 @@
 
 enum { STEPS = 40 };
 
+typedef hs_optimizer_options by;
+
 typedef struct {
     hs_session *session;
     const hs_target *target;
@@ -10,17 +12,16 @@ typedef struct {
     hs_train_options options;
 } bench;
 
-static bench new_bench(const char *optimizer)
+static bench new_bench(by optimizer)
 {
     bench b = { .session = mt_session(31) };
     b.target = mt_target_modes(b.session, 2);
     b.proposal = mk_networks_flow(b.session, b.target);
-    b.options = (hs_train_options){
-        .objective = mt_gsm(0.5, 0.02, 0.6), .starts = 4, .proposals = 10, .steps = STEPS
-    };
-    hs_message message = { "" };
-    ck_assert_msg(!optimizer || !hs_optimizer_parse(optimizer, &b.options.optimizer, &message),
-                  "%s", message.text);
+    b.options = (hs_train_options){ .objective = mt_gsm(0.5, 0.02, 0.6),
+                                    .starts = 4,
+                                    .proposals = 10,
+                                    .steps = STEPS,
+                                    .optimizer = optimizer };
     ck_session_ok(b.session);
     return b;
 }
@@ -44,12 +45,10 @@ static bool same(const bench *a, const bench *b)
                    hs_params_bytes(params_of(a)));
 }
 
-/* A training of other options, and whether it comes to the same bits. */
-static bool same_as(bench *expected, const char *optimizer, hs_optimizer_options o)
+/* Whether a training by another optimiser comes to the same bits. */
+static bool same_as(const bench *expected, by optimizer)
 {
     bench b = new_bench(optimizer);
-    if (!optimizer)
-        b.options.optimizer = o;
     train(&b);
     const bool is_same = same(expected, &b);
     hs_session_free(b.session);
@@ -58,17 +57,17 @@ static bool same_as(bench *expected, const char *optimizer, hs_optimizer_options
 
 START_TEST(adam_is_the_default)
 {
-    bench b = new_bench(NULL);
+    bench b = new_bench((by){ 0 });
     const hs_training r = train(&b);
     ck_assert_str_eq(r.optimizer, "adam");
     ck_assert(r.rate == 3e-4);
-    ck_assert(same_as(&b, "adam", (hs_optimizer_options){ 0 }));
-    ck_assert(same_as(&b, "adam,rate=3e-4", (hs_optimizer_options){ 0 }));
-    ck_assert(!same_as(&b, "adam,rate=3.1e-4", (hs_optimizer_options){ 0 }));
-    ck_assert(!same_as(&b, "adam,beta1=0.8", (hs_optimizer_options){ 0 }));
-    ck_assert(!same_as(&b, "adam,clip_norm=1e-3", (hs_optimizer_options){ 0 }));
+    ck_assert(same_as(&b, (by){ .name = "adam" }));
+    ck_assert(same_as(&b, (by){ "adam", .rate = 3e-4 }));
+    ck_assert(!same_as(&b, (by){ .rate = 3.1e-4 }));
+    ck_assert(!same_as(&b, (by){ .beta1 = 0.8 }));
+    ck_assert(!same_as(&b, (by){ .clip_norm = 1e-3 }));
     hs_session_free(b.session);
-    bench lion = new_bench("lion");
+    bench lion = new_bench((by){ .name = "lion" });
     const hs_training other = train(&lion);
     ck_assert_str_eq(other.optimizer, "lion");
     ck_assert(other.rate == 1e-4);
@@ -85,18 +84,14 @@ static double falling(uint64_t step, void *context)
 START_TEST(schedules_reach_the_optimiser)
 {
     hs_schedule cosine = { HS_COSINE, .steps = STEPS, .final = 0.5 };
-    bench b = new_bench(NULL);
-    b.options.optimizer = (hs_optimizer_options){ .rate = 0x1p-10, .schedule = cosine };
+    bench b = new_bench((by){ 0 });
+    b.options.optimizer = (by){ .rate = 0x1p-10, .schedule = cosine };
     train(&b);
-    ck_assert(same_as(
-        &b, NULL,
-        (hs_optimizer_options){ .rate = 0x1p-10, .schedule = { HS_COSINE, .final = 0.5 } }));
+    ck_assert(same_as(&b, (by){ .rate = 0x1p-10, .schedule = { HS_COSINE, .final = 0.5 } }));
     /* The rate is a power of 2, so that both products are the same. */
-    ck_assert(
-        same_as(&b, NULL,
-                (hs_optimizer_options){ .rate = 0x1p-10,
-                                        .schedule = { .function = falling, .context = &cosine } }));
-    ck_assert(!same_as(&b, NULL, (hs_optimizer_options){ .rate = 0x1p-10 }));
+    ck_assert(same_as(
+        &b, (by){ .rate = 0x1p-10, .schedule = { .function = falling, .context = &cosine } }));
+    ck_assert(!same_as(&b, (by){ .rate = 0x1p-10 }));
     hs_session_free(b.session);
 }
 END_TEST
@@ -127,19 +122,20 @@ static void free_path(char path[64])
 
 START_TEST(each_optimiser_resumes_to_the_same_bits)
 {
-    static const char *const more[] = { "sgd,momentum=0.9,rate=1e-3", "rmsprop,momentum=0.9" };
-    const char *text = _i < 2 ? more[_i] : hs_optimizer_list((size_t)_i - 2)->name;
+    static const by more[] = { { "sgd", .rate = 1e-3, .momentum = 0.9 },
+                               { .name = "rmsprop", .momentum = 0.9 } };
+    const by o = _i < 2 ? more[_i] : (by){ .name = hs_optimizer_list((size_t)_i - 2)->name };
     const hs_param_group groups[] = { { "*.bias", .frozen = true },
                                       { "sigma_l.*", .rate = 0.5, .no_decay = true } };
     char path[64];
     free_path(path);
-    bench whole = new_bench(text);
+    bench whole = new_bench(o);
     whole.options.optimizer.groups = groups;
     whole.options.optimizer.n_groups = 2;
     train(&whole);
     const uint64_t stops[] = { 9, 10, 25, 1000 };
     for (size_t i = 0; i < 4; i++) {
-        bench b = new_bench(text);
+        bench b = new_bench(o);
         b.options.optimizer = whole.options.optimizer;
         b.options.checkpoint = path;
         b.options.checkpoint_every = 10;
@@ -151,7 +147,7 @@ START_TEST(each_optimiser_resumes_to_the_same_bits)
         hs_session_free(b.session);
     }
     /* Another optimiser cannot go on from there. */
-    bench other = new_bench(_i == 3 ? "lion" : "adam");
+    bench other = new_bench((by){ .name = _i == 3 ? "lion" : "adam" });
     other.options.checkpoint = path;
     ck_assert_int_eq(hs_train(other.session, other.target, other.proposal, &other.options, NULL),
                      HS_EINVAL);
@@ -165,7 +161,8 @@ END_TEST
 START_TEST(frozen_parameters_do_not_move)
 {
     const hs_param_group groups[] = { { "*.weight", .frozen = true } };
-    bench b = new_bench("adamw,weight_decay=0.5,rate=1e-2"), fresh = new_bench(NULL);
+    bench b = new_bench((by){ "adamw", .rate = 1e-2, .weight_decay = 0.5 }),
+          fresh = new_bench((by){ 0 });
     b.options.optimizer.groups = groups;
     b.options.optimizer.n_groups = 1;
     train(&b);
@@ -198,24 +195,24 @@ static hs_var brittle_loss(const hs_transition *t, const hs_objective *o)
 START_TEST(roll_backs_resume_to_the_same_bits)
 {
     enum { LONG = 300 };
-    const char *text = hs_optimizer_list((size_t)_i)->name;
+    const by o = { .name = hs_optimizer_list((size_t)_i)->name };
     char path[64], beside[128];
     free_path(path);
-    bench whole = new_bench(text), part = new_bench(text), rest = new_bench(text);
+    bench whole = new_bench(o), part = new_bench(o), rest = new_bench(o);
     bench *const all[] = { &whole, &part, &rest };
     uint64_t stop = 150;
     for (size_t i = 0; i < 3; i++) {
-        hs_train_options *o = &all[i]->options;
-        o->objective =
+        hs_train_options *t = &all[i]->options;
+        t->objective =
             (hs_objective){ .name = "brittle", .loss = brittle_loss, .number = { 0.2, 4.5 } };
-        o->steps = LONG;
-        o->roll_backs = 10000;
-        o->optimizer.rate = 1e-5;
-        o->checkpoint = i ? path : NULL;
-        o->checkpoint_every = 50;
-        o->report_every = 1;
-        o->progress = i == 1 ? stop_at : NULL;
-        o->context = &stop;
+        t->steps = LONG;
+        t->roll_backs = 10000;
+        t->optimizer.rate = 1e-5;
+        t->checkpoint = i ? path : NULL;
+        t->checkpoint_every = 50;
+        t->report_every = 1;
+        t->progress = i == 1 ? stop_at : NULL;
+        t->context = &stop;
     }
     const hs_training r = train(&whole);
     ck_assert_uint_gt(r.rolled_back, 0);
@@ -245,7 +242,7 @@ START_TEST(wrong_optimisers_are_named)
         { { .groups = none, .n_groups = 1 }, "\"nothing\"" },
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        bench b = new_bench(NULL);
+        bench b = new_bench((by){ 0 });
         b.options.optimizer = wrong[i].options;
         ck_assert_int_eq(hs_train(b.session, b.target, b.proposal, &b.options, NULL), HS_EINVAL);
         ck_session_failed(b.session, HS_EINVAL, wrong[i].part);

@@ -19,8 +19,10 @@ typedef struct {
     hs_optimizer *optimizer;
 } training;
 
-static training open_training(const char *optimizer, hs_dtype dtype, bool factors, size_t rows,
-                              int threads, double clip)
+static const hs_optimizer_options adam = { .name = "adam" };
+
+static training open_training(hs_optimizer_options optimizer, hs_dtype dtype, bool factors,
+                              size_t rows, int threads, double clip)
 {
     training t = { .ps = hs_params_new(dtype, 1), .tape = hs_tape_new(dtype) };
     const hs_mlp net =
@@ -30,11 +32,10 @@ static training open_training(const char *optimizer, hs_dtype dtype, bool factor
     hs_var loss = hs_mean_rows(hs_sum_last(hs_square(hs_sub(y, hs_scale(x, 2)))));
     const hs_plan_options options = { .starts = rows, .factors = factors, .threads = threads };
     ck_assert_int_eq(hs_params_plan(&t.plan, loss, t.ps, NULL, 0, &options), HS_OK);
-    hs_optimizer_options o = { .threads = threads };
-    ck_assert_int_eq(hs_optimizer_parse(optimizer, &o, NULL), HS_OK);
-    o.rate = 1e-3;
-    o.clip_norm = clip;
-    t.optimizer = hs_optimizer_new(t.ps, &o);
+    optimizer.rate = 1e-3;
+    optimizer.clip_norm = clip;
+    optimizer.threads = threads;
+    t.optimizer = hs_optimizer_new(t.ps, &optimizer);
     return t;
 }
 
@@ -80,8 +81,8 @@ START_TEST(the_same_training)
 {
     const hs_dtype dtype = _i % 2 ? HS_F32 : HS_F64;
     const double tolerance = dtype == HS_F32 ? 2e-4 : 1e-11, clip = _i < 2 ? 0 : 0.01;
-    training with = open_training("adam", dtype, true, 1, 1, clip),
-             without = open_training("adam", dtype, false, 1, 1, clip);
+    training with = open_training(adam, dtype, true, 1, 1, clip),
+             without = open_training(adam, dtype, false, 1, 1, clip);
     size_t factored = 0;
     for (size_t i = 0; i < hs_params_count(with.ps); i++) {
         const hs_factors *f = hs_params_factors(with.ps, i);
@@ -110,12 +111,16 @@ END_TEST
 /* Each optimiser of the table, and those with momentum. */
 START_TEST(all_optimisers_take_factors)
 {
-    static const char *const more[] = { "sgd,momentum=0.9", "sgd,momentum=0.9,nesterov=1",
-                                        "rmsprop,momentum=0.9" };
+    static const hs_optimizer_options more[] = {
+        { .name = "sgd", .momentum = 0.9 },
+        { .name = "sgd", .momentum = 0.9, .nesterov = 1 },
+        { .name = "rmsprop", .momentum = 0.9 },
+    };
     for (size_t i = 0; i < 3 || hs_optimizer_list(i - 3); i++) {
-        const char *text = i < 3 ? more[i] : hs_optimizer_list(i - 3)->name;
-        training with = open_training(text, HS_F64, true, 1, 1, 0.01),
-                 without = open_training(text, HS_F64, false, 1, 1, 0.01);
+        const hs_optimizer_options o =
+            i < 3 ? more[i] : (hs_optimizer_options){ .name = hs_optimizer_list(i - 3)->name };
+        training with = open_training(o, HS_F64, true, 1, 1, 0.01),
+                 without = open_training(o, HS_F64, false, 1, 1, 0.01);
         for (uint64_t k = 0; k < 2; k++) { /* the second one sees moments */
             step(&with, k);
             step(&without, k);
@@ -129,8 +134,8 @@ END_TEST
 
 START_TEST(bits_do_not_depend_on_threads)
 {
-    training one = open_training("adam", HS_F32, true, 1, 1, 0),
-             three = open_training("adam", HS_F32, true, 1, 3, 0);
+    training one = open_training(adam, HS_F32, true, 1, 1, 0),
+             three = open_training(adam, HS_F32, true, 1, 3, 0);
     for (uint64_t i = 0; i < STEPS; i++) {
         step(&one, i);
         step(&three, i);
@@ -143,7 +148,7 @@ END_TEST
 
 START_TEST(several_rows_have_values)
 {
-    training t = open_training("adam", HS_F64, true, 2, 1, 0);
+    training t = open_training(adam, HS_F64, true, 2, 1, 0);
     for (size_t i = 0; i < hs_params_count(t.ps); i++)
         ck_assert_ptr_null(hs_params_factors(t.ps, i));
     close_training(&t);
