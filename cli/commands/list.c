@@ -5,11 +5,7 @@
 #include <hastings/experiments/figure.h>
 #include <hastings/experiments/run.h>
 #include <hastings/experiments/spec.h>
-<<<<<<< HEAD
-#include <hastings/nn/optimizer.h>
 #include <hastings/mcmc/diagnostics/figures.h>
-=======
->>>>>>> 7b151fd (Optimisers from text are the program's, read as targets and proposals are; the library checks options)
 #include <hastings/objectives/objectives.h>
 
 enum { INDENT = 22 };
@@ -141,34 +137,6 @@ static json_t *objectives_json(void)
     return all;
 }
 
-<<<<<<< HEAD
-static void print_optimizers(void)
-{
-    for (size_t i = 0; hs_optimizer_list(i); i++) {
-        const hs_optimizer_entry *e = hs_optimizer_list(i);
-        char text[512];
-        size_t used = (size_t)snprintf(text, sizeof text, "%s; rate=%g", e->doc, e->rate);
-        for (const hs_optimizer_number *n = e->number; n->name && used < sizeof text; n++)
-            used +=
-                (size_t)snprintf(text + used, sizeof text - used, ", %s=%g", n->name, n->standard);
-        print_entry(e->name, text);
-    }
-}
-
-static json_t *optimizers_json(void)
-{
-    json_t *all = json_array();
-    for (size_t i = 0; hs_optimizer_list(i); i++) {
-        const hs_optimizer_entry *e = hs_optimizer_list(i);
-        json_t *options = json_pack("{s:f}", "rate", e->rate);
-        for (const hs_optimizer_number *n = e->number; n->name; n++)
-            json_object_set_new(options, n->name, json_real(n->standard));
-        json_array_append_new(all, json_pack("{s:s, s:s, s:o}", "name", e->name, "about", e->doc,
-                                             "options", options));
-    }
-    return all;
-}
-
 static void print_figures(void)
 {
     for (size_t i = 0; app_column_at(i); i++)
@@ -189,8 +157,6 @@ static json_t *figures_json(void)
     return all;
 }
 
-=======
->>>>>>> 7b151fd (Optimisers from text are the program's, read as targets and proposals are; the library checks options)
 static void print_targets(void)
 {
     print_specs(app_spec_targets);
@@ -233,13 +199,9 @@ static const struct {
       print_proposals, proposals_json },
     { "objectives", "Objectives, with optional numbers; write ab-initio:0.2151 or gsm-60:",
       print_objectives, objectives_json },
-<<<<<<< HEAD
     { "optimizers", "Optimisers, with options and defaults; write sgd,momentum=0.9:",
       print_optimizers, optimizers_json },
     { "figures", "Figures, for the columns of an experiment:", print_figures, figures_json },
-=======
-    { "optimizers", "Optimisers, likewise: sgd,momentum=0.9", print_optimizers, optimizers_json },
->>>>>>> 7b151fd (Optimisers from text are the program's, read as targets and proposals are; the library checks options)
 };
 enum { LISTS = sizeof lists / sizeof *lists };
 
