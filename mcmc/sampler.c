@@ -216,20 +216,14 @@ void hs__sampler_set(sampler *sm, const double *points)
     hs_numbers_set(hs_session_dtype(sm->session), sm->state, sm->chains * sm->dim, points);
 }
 
-static double number_at(const sampler *sm, const void *values, size_t i)
-{
-    return hs_number_get(hs_session_dtype(sm->session), values, i);
-}
-
 void hs__sampler_get(const sampler *sm, double *points)
 {
-    for (size_t i = 0; i < sm->chains * sm->dim; i++)
-        points[i] = number_at(sm, sm->state, i);
+    hs_numbers_get(hs_session_dtype(sm->session), sm->state, sm->chains * sm->dim, points);
 }
 
 double hs__sampler_value(const sampler *sm, hs_var output, size_t index)
 {
-    return number_at(sm, hs_plan_get(sm->plan, output), index);
+    return hs_number_get(hs_session_dtype(sm->session), hs_plan_get(sm->plan, output), index);
 }
 
 bool hs__sampler_start_exactly(sampler *sm, const hs_target *target, uint64_t seed)

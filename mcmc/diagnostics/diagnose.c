@@ -134,9 +134,9 @@ static void gather_ess_per_proposal(hs_report *report, double *sorted)
         const double *ess = report->coordinate[i].ess;
         sorted[i] = fmin(ess[HS_ESS_RAW], ess[HS_ESS_SQUARE_RAW]);
     }
-    qsort(sorted, n, sizeof *sorted, by_value);
+    const double middle = hs_median(sorted, n);
     report->ess_per_proposal = (x <= x2 || isnan(x) ? x : x2) / size;
-    report->ess_per_proposal_median = 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]) / size;
+    report->ess_per_proposal_median = middle / size;
     report->ess_per_proposal_max = sorted[n - 1] / size;
 }
 
