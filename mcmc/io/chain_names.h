@@ -18,8 +18,9 @@
 
 #include <hastings/tensor/memory.h>
 
+/** Names of coordinates. */
 typedef struct {
-    size_t count;
+    size_t count;      /**< how many */
     const char **name; /**< [count], each ended by '\0' */
     hs_arena text;     /**< owns it all */
 } hs_chain_names;

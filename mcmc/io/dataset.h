@@ -30,8 +30,9 @@
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/status.h>
 
+/** A table of numbers with a label of 0 or 1 in each row. */
 typedef struct {
-    size_t rows;
+    size_t rows;        /**< of the file; each has a label */
     size_t features;    /**< of the file */
     size_t columns;     /**< of x: features, and one more with the intercept */
     size_t ones;        /**< rows with label 1 */

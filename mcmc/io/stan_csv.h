@@ -32,7 +32,7 @@ typedef struct {
     const char *const *names; /**< [dim]: of the coordinates; NULL: x.1, x.2, ... */
     const char *model;        /**< what was sampled; NULL: "hastings_model" */
     size_t warmup;            /**< transitions that each chain made before its first draw */
-    uint64_t seed;
+    uint64_t seed;            /**< for the header of the files */
 } hs_stan_csv_options;
 
 /**
