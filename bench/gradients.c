@@ -202,8 +202,7 @@ void measure_steps(const settings *set, contenders *all)
     const bench_case *c;
     const char *objective;
     for (size_t i = 0; (c = bench_case_at(i)); i++)
-        for (size_t k = 0; wants(set, CASES, c->name) && (objective = bench_objective_name(k));
-             k++)
+        for (size_t k = 0; wants(set, CASES, c->name) && (objective = bench_objective_name(k)); k++)
             for (int dtype = HS_F32; dtype <= HS_F64; dtype++) {
                 /* In f64, 8 bytes for each of 174 million parameters, many times over, are too many. */
                 if (!wants(set, OBJECTIVES, objective) ||

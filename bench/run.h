@@ -29,9 +29,9 @@ typedef struct {
     double seconds;
     int rounds, threads[WAYS]; /* one, and all */
     char processor[128];
-    const char *self;          /* the program's own path */
-    char folder[64];           /* for dumps */
-    json_t *result;            /* of this run, and of those before that are in the file */
+    const char *self; /* the program's own path */
+    char folder[64];  /* for dumps */
+    json_t *result;   /* of this run, and of those before that are in the file */
 } settings;
 
 /* The defaults, with argv[0] as the program's path, then options; false if one is unknown, has no value, or, after a

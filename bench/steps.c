@@ -36,8 +36,9 @@ static int usage(int code)
             "Everything is measured, but peers in f32 alone, unless an option with a list of these "
             "words restricts it:\n");
     run_print_restrictions(out);
-    fprintf(out, "--kinds and --chains are of the part sampling. What FILE has already stays, but "
-                 "for rows that are measured again; without peers, those lose the figures of peers.\n");
+    fprintf(out,
+            "--kinds and --chains are of the part sampling. What FILE has already stays, but "
+            "for rows that are measured again; without peers, those lose the figures of peers.\n");
     return code;
 }
 
@@ -74,8 +75,7 @@ static void measure(const settings *set)
     static contenders all;
     if (wants(set, PARTS, "first")) /* while there is little memory: see time_process() */
         measure_first(set);
-    if (wants(set, PARTS, "steps") || wants(set, PARTS, "sampling") ||
-        wants(set, PARTS, "checks"))
+    if (wants(set, PARTS, "steps") || wants(set, PARTS, "sampling") || wants(set, PARTS, "checks"))
         contenders_start(&all, set);
     if (wants(set, PARTS, "checks"))
         measure_checks(set, &all);

@@ -191,8 +191,9 @@ V_BINARY(pow)
 HS_INLINE vec v_exp_minus_abs(vec x)
 {
 #if HS_VECTOR_BYTES == 64 && !HS_KERNEL_F64
-    const vec minus_abs = (vec)((vbits)x | (vbits)V_CONST(-0.0)), a = v_max(V_CONST(-110), minus_abs); /* exp(-110) is 0 */
-    const vec n = (12582912 + a * 1.44269504F) - 12582912; /* rounds: above 2^23 there are no fractions */
+    const vec minus_abs = (vec)((vbits)x | (vbits)V_CONST(-0.0));
+    const vec a = v_max(V_CONST(-110), minus_abs);         /* exp(-110) is 0 */
+    const vec n = (12582912 + a * 1.44269504F) - 12582912; /* rounds: no fractions beyond 2^23 */
     const vec r = (a - n * 0.693359375F) - n * -2.12194440e-4F; /* log 2 in two parts */
     const vec r2 = r * r;
     const vec low = 0.49999994F + 0.166665211F * r, high = 0.041668389F + 0.00836871006F * r;

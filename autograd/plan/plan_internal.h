@@ -249,7 +249,7 @@ struct hs_plan {
     const batch_kernels *batch;
 
     size_t starts, rows_per_start;
-    int threads;  /* that a run may take; the pace decides */
+    int threads; /* that a run may take; the pace decides */
     hs_pace pace;
     bool trace, factors;
 

@@ -28,8 +28,8 @@ const app_command app_command_diagnose = {
     .summary = "judge chains in files: effective sample sizes, R-hat, warnings",
     .about =
         "Judges the chains of all files together: acceptance, jumps, effective sample sizes of "
-        "several kinds, R-hat, and warnings such as \"This chain looks non-ergodic\". A file has one "
-        "chain or several, in one of these formats:"
+        "several kinds, R-hat, and warnings such as \"This chain looks non-ergodic\". A file has "
+        "one chain or several, in one of these formats:"
 #define HS_CHAIN_FORMAT(id, ending, first_bytes, a_chain, streams, built, tool, about)             \
     " " ending ", " about ";"
 #include <hastings/mcmc/io/chain_formats.def>

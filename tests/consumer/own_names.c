@@ -47,7 +47,8 @@ int main(void)
     hs_session *s = hs_session_new(&(hs_session_options){ .seed = 1 });
     hs_target *target = hs_target_gaussian(s, 2, NULL);
     hs_proposal *walk = hs_random_walk(s, &(hs_walk_options){ .dim = 2, .step = 2 });
-    hs_chains *chains = hs_sample(s, target, walk, &(hs_sample_options){ .chains = 4, .draws = 500 });
+    hs_chains *chains =
+        hs_sample(s, target, walk, &(hs_sample_options){ .chains = 4, .draws = 500 });
     hs_message message = { "" };
     hs_report report;
     bool ok = chains && hs_diagnose(chains, NULL, &report, &message) == HS_OK;
