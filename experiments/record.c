@@ -83,9 +83,9 @@ static void take_warnings(app_record *r, const hs_report *report)
 
 void app_record_diagnosis(app_record *r, const hs_report *report)
 {
-    size_t width = 0, n = 0;
+    size_t width = 0, n = 0, unwanted;
     for (size_t i = 0; hs_report_figure_at(i); i++)
-        app_record_figure(r, (app_figure_id)i, hs_report_figure_at(i)->value(report, NULL),
+        app_record_figure(r, (app_figure_id)i, hs_report_figure_at(i)->value(report, &unwanted),
                           (double)NAN);
     while (hs_coordinate_figure_at(width))
         width++;

@@ -6,7 +6,8 @@
 
 /* The largest value of a coordinate, and the first coordinate that has it. NaN, and `worst` as it was, if no
  * value is a number. */
-double hs__largest(const hs_report *r, double (*value)(const hs_series_summary *), size_t *worst);
+typedef double hs__coordinate_value(const hs_series_summary *c);
+double hs__largest(const hs_report *r, hs__coordinate_value *value, size_t *worst);
 
 /* Sets the warnings of a report that is otherwise complete. */
 void hs__diagnose_warnings(hs_report *report);

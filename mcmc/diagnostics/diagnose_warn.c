@@ -61,22 +61,6 @@ static void find_nonergodic(hs_report *report)
     }
 }
 
-static bool any_ess_unknown(const hs_report *report)
-{
-    for (int kind = 0; kind < HS_ESS_KINDS; kind++)
-        if (isnan(report->ess[kind].min))
-            return true;
-    return false;
-}
-
-static bool any_capped(const hs_report *report)
-{
-    for (int kind = 0; kind < HS_ESS_KINDS; kind++)
-        if (report->ess[kind].capped)
-            return true;
-    return false;
-}
-
 /* The kind of ESS that people should have enough of, and have least of. */
 static hs_ess_kind scarcest(const hs_report *report)
 {
@@ -97,12 +81,17 @@ void hs__diagnose_warnings(hs_report *report)
     }
     find_nonergodic(report);
     const double enough = enough_draws * (double)report->chains;
+    bool capped = false, unknown = false;
+    for (int kind = 0; kind < HS_ESS_KINDS; kind++) {
+        capped |= report->ess[kind].capped > 0;
+        unknown |= isnan(report->ess[kind].min);
+    }
     const bool set[] = {
         report->nonergodic > 0,
         report->rhat > good_rhat,
         report->ess[scarcest(report)].min<enough, report->constant> 0,
-        any_capped(report),
-        any_ess_unknown(report),
+        capped,
+        unknown,
         report->nonfinite > 0,
     };
     report->warnings = 0;

@@ -4,7 +4,7 @@
 
 #include "diagnose_internal.h"
 
-double hs__largest(const hs_report *r, double (*value)(const hs_series_summary *), size_t *worst)
+double hs__largest(const hs_report *r, hs__coordinate_value *value, size_t *worst)
 {
     double largest = nan("");
     for (size_t i = 0; i < r->dim; i++) {
@@ -17,29 +17,15 @@ double hs__largest(const hs_report *r, double (*value)(const hs_series_summary *
     return largest;
 }
 
+/* clang-format off */
 #define HS_FIGURE(key, title, kind, line, words, expression, about)                                \
-    static double key##_of(const hs_report *r, size_t *worst)                                      \
-    {                                                                                              \
-        if (worst)                                                                                 \
-            *worst = SIZE_MAX;                                                                     \
-        return expression;                                                                         \
-    }
+    static double key##_of(const hs_report *r, size_t *worst) { *worst = SIZE_MAX; return expression; }
 #define HS_LARGEST(key, title, line, words, expression, about)                                     \
-    static double key##_of_one(const hs_series_summary *c)                                         \
-    {                                                                                              \
-        return expression;                                                                         \
-    }                                                                                              \
-    static double key##_of(const hs_report *r, size_t *worst)                                      \
-    {                                                                                              \
-        size_t unwanted = SIZE_MAX, *at = worst ? worst : &unwanted;                               \
-        *at = SIZE_MAX;                                                                            \
-        return hs__largest(r, key##_of_one, at);                                                   \
-    }
+    static double key##_of_one(const hs_series_summary *c) { return expression; }                  \
+    HS_FIGURE(key, title, CHAINS, line, words, hs__largest(r, key##_of_one, worst), about)
 #define HS_COORDINATE(key, title, format, expression, about)                                       \
-    static double coordinate_##key(const hs_series_summary *c)                                     \
-    {                                                                                              \
-        return expression;                                                                         \
-    }
+    static double coordinate_##key(const hs_series_summary *c) { return expression; }
+/* clang-format on */
 #include "figures.def"
 
 static const hs_report_figure figures[] = {

@@ -1,8 +1,9 @@
 /**
  * The figures of a report as a list: names, titles and values, for programs that print, save or plot them all.
  *
- *     for (size_t i = 0; hs_report_figure_at(i); i++)
- *         printf("%s = %g\n", hs_report_figure_at(i)->key, hs_report_figure_at(i)->value(&report, NULL));
+ *     const hs_report_figure *figure;
+ *     for (size_t i = 0, worst; (figure = hs_report_figure_at(i)); i++)
+ *         printf("%s = %g\n", figure->key, figure->value(&report, &worst));
  *
  * The list is made from mcmc/diagnostics/figures.def, where a figure is one row. It is constant, and any thread
  * may read it.
@@ -25,11 +26,9 @@ typedef struct {
     const char *title;   /**< name in tables: "ESS/proposal" */
     const char *about;   /**< a sentence, without a full stop */
     hs_figure_kind kind; /**< the subject */
-    const char
-        *line; /**< beginning of its line in the printed report; NULL: it has no line there */
-    const char *words; /**< the figure in that line, a format for one double */
-    /** The value; NaN if it is not known. `worst` may be NULL; it gets the coordinate that the value is of, or
-     *  SIZE_MAX. */
+    const char *line;    /**< beginning of its line in the printed report; NULL: it has none */
+    const char *words;   /**< the figure in that line, a format for one double */
+    /** The value, NaN if it is not known; `worst` gets the coordinate of the value, or SIZE_MAX. */
     double (*value)(const hs_report *report, size_t *worst);
 } hs_report_figure;
 
