@@ -16,7 +16,7 @@ static const char *fault_of(const hs_proposal_spec *spec)
     if (spec->dim == 0)
         return "has no dimensions";
     if (spec->moves ? spec->draw || spec->log_density || spec->draw_scored
-                    : !spec->draw || !spec->log_density)
+                    : !(spec->draw || spec->draw_scored) || !spec->log_density)
         return "needs either draw and log_density, or moves";
     if (spec->moves && (spec->ways == 0 || spec->ways > HS_MAX_WAYS))
         return "must have between 1 and 64 ways of moving";

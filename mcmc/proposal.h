@@ -54,12 +54,12 @@ typedef struct {
     size_t normals;   /**< length of the noise n; 0: dim */
     size_t gradients; /**< scores of the target that one proposal costs, for reports */
 
-    /* Both are required, unless `moves` is given. */
+    /* Both are required, unless `moves` is given. `draw_scored` may take the place of `draw`. */
     hs_var (*draw)(void *self, hs_var x, hs_var n);        /**< y from x and noise n */
     hs_var (*log_density)(void *self, hs_var y, hs_var x); /**< log g(y | x) */
 
-    /** Both at once; optional. The noise is known here, so that a flow need not be inverted to
-     *  score its own draw. Must agree with the two above. */
+    /** y and its log g(y | x) at once. The noise is known here, so that a flow need not be inverted
+     *  to score its own draw. Must agree with `log_density`. */
     hs_var (*draw_scored)(void *self, hs_var x, hs_var n, hs_var *log_g);
 
     /** g(y | x) = g(x | y): the densities cancel in the acceptance. They are computed only for an

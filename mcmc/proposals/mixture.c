@@ -302,12 +302,6 @@ static hs_var flow_draw_scored(void *self, hs_var x, hs_var n, hs_var *log_g)
     return y;
 }
 
-static hs_var flow_draw(void *self, hs_var x, hs_var n)
-{
-    hs_var log_g;
-    return flow_draw_scored(self, x, n, &log_g);
-}
-
 static hs_var flow_log_density(void *self, hs_var y, hs_var x)
 {
     (void)x;
@@ -330,7 +324,6 @@ hs_proposal *hs_independent_flow(hs_session *s, hs_flow *flow, hs_params *params
                                                    .self = flow,
                                                    .release = flow_release,
                                                    .params = params,
-                                                   .draw = flow_draw,
                                                    .log_density = flow_log_density,
                                                    .draw_scored = flow_draw_scored });
 }

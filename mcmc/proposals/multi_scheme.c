@@ -32,12 +32,6 @@ static hs_var draw_scored(void *self, hs_var x, hs_var n, hs_var *log_g)
     return hs_add(hs_mlp_apply(&m->mu_d, x), hs_mul(hs_exp(log_d), t));
 }
 
-static hs_var draw(void *self, hs_var x, hs_var n)
-{
-    hs_var log_g;
-    return draw_scored(self, x, n, &log_g);
-}
-
 static hs_var log_density(void *self, hs_var y, hs_var x)
 {
     const multi_scheme *m = self;
@@ -249,7 +243,6 @@ hs_proposal *hs_multi_scheme(hs_session *s, const hs_multi_scheme_options *optio
                                                    .dim = o->dim,
                                                    .self = m,
                                                    .params = ps,
-                                                   .draw = draw,
                                                    .log_density = log_density,
                                                    .draw_scored = draw_scored });
 }
