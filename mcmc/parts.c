@@ -7,12 +7,10 @@ bool hs__all_positive(hs_session *s, const char *who, const char *what, const do
                       size_t n)
 {
     for (size_t i = 0; values && i < n; i++)
-        if (!(values[i] > 0) || !isfinite(values[i])) {
-            hs_session_fail(s, HS_EINVAL,
-                            "%s: the %s must be positive, and that of coordinate %zu is %g", who,
-                            what, i, values[i]);
-            return false;
-        }
+        if (!(values[i] > 0) || !isfinite(values[i]))
+            return SESSION_FALSE(s, HS_EINVAL,
+                                 "%s: the %s must be positive, and that of coordinate %zu is %g",
+                                 who, what, i, values[i]);
     return true;
 }
 

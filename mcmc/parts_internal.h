@@ -4,6 +4,10 @@
 
 #include <hastings/mcmc/session.h>
 
+/* Fail the session as hs_session_fail() does; the value is false for checks, NULL for makers. */
+#define SESSION_FALSE(...) (hs_session_fail(__VA_ARGS__), false)
+#define SESSION_NULL(...)  (hs_session_fail(__VA_ARGS__), NULL)
+
 /* True if the n values are positive and finite, or NULL; otherwise the session fails. */
 bool hs__all_positive(hs_session *s, const char *who, const char *what, const double *values,
                       size_t n);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "parts_internal.h"
+
 enum { JUDGING_BATCHES = 50 };
 
 /* Distance of a try from the acceptance of its objective; 0 if it is near enough, or if the
@@ -32,10 +34,8 @@ static bool one_try(hs_session *s, const hs_target *target, hs_proposal *proposa
     o.seed = (options->seed ? options->seed : hs_session_seed(s)) + k;
     if (options->checkpoint) {
         const int n = snprintf(path, sizeof path, "%s.try%zu", options->checkpoint, k);
-        if (n < 0 || (size_t)n >= sizeof path) {
-            hs_session_fail(s, HS_EINVAL, "restarts: the checkpoint's path is too long");
-            return false;
-        }
+        if (n < 0 || (size_t)n >= sizeof path)
+            return SESSION_FALSE(s, HS_EINVAL, "restarts: the checkpoint's path is too long");
         o.checkpoint = path;
     }
     hs_status status = hs_train(s, target, proposal, &o, training);
@@ -68,19 +68,15 @@ hs_proposal *hs_train_restarts(hs_session *s, const hs_target *target, hs_propos
     memset(r, 0, sizeof *r);
     if (hs_session_status(s))
         return NULL;
-    if (tries == 0 || tries > HS_MOST_RESTARTS || !make) {
-        hs_session_fail(s, HS_EINVAL,
-                        "restarts: there must be 1 to %d tries, and a way to make them",
-                        (int)HS_MOST_RESTARTS);
-        return NULL;
-    }
+    if (tries == 0 || tries > HS_MOST_RESTARTS || !make)
+        return SESSION_NULL(s, HS_EINVAL,
+                            "restarts: there must be 1 to %d tries, and a way to make them",
+                            (int)HS_MOST_RESTARTS);
     for (size_t k = 0; k < tries; k++) {
         hs_proposal *proposal = make(s, k, context);
         hs_training training;
-        if (!proposal) {
-            hs_session_fail(s, HS_EINVAL, "restarts: try %zu has no proposal", k);
-            return NULL;
-        }
+        if (!proposal)
+            return SESSION_NULL(s, HS_EINVAL, "restarts: try %zu has no proposal", k);
         if (!one_try(s, target, proposal, k, options, r, &training, &adapted))
             return NULL;
         r->tries = k + 1;

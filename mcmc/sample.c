@@ -191,10 +191,9 @@ static bool open_run(run *r, const hs_target *target, const hs_proposal *proposa
                                  o->stream, format->ending);
     if (!status && o->stream)
         status = hs_draws_open(&r->writer, o->stream, o->chains, dim, &message);
-    if (status) {
-        hs_session_fail(s, status, "%s", message.text[0] ? message.text : hs_status_text(status));
-        return false;
-    }
+    if (status)
+        return SESSION_FALSE(s, status, "%s",
+                             message.text[0] ? message.text : hs_status_text(status));
     if (!o->points)
         return hs__sampler_start_exactly(&r->sampler, target, ~o->seed);
     pick_points(r);

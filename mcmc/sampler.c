@@ -1,3 +1,4 @@
+#include "parts_internal.h"
 #include "sampler_internal.h"
 
 #include <math.h>
@@ -175,14 +176,10 @@ bool hs__sampler_open(sampler *sm, const hs_target *target, const hs_proposal *p
 {
     *sm = (sampler){ .session = hs_target_session(target), .chains = chains };
     hs_session *s = sm->session;
-    if (!target || !proposal || hs_session_status(s)) {
-        hs_session_fail(s, HS_EINVAL, "sampling needs a target and a proposal");
-        return false;
-    }
-    if (chains == 0) {
-        hs_session_fail(s, HS_EINVAL, "sampling needs at least one chain");
-        return false;
-    }
+    if (!target || !proposal || hs_session_status(s))
+        return SESSION_FALSE(s, HS_EINVAL, "sampling needs a target and a proposal");
+    if (chains == 0)
+        return SESSION_FALSE(s, HS_EINVAL, "sampling needs at least one chain");
     sm->dim = hs_target_original_dim(target);
     sm->tape = hs_tape_new(hs_session_dtype(s));
     hs_status status = record_step(sm, target, proposal, memory) ? make_plan(sm) : HS_ENOMEM;
@@ -266,10 +263,8 @@ bool hs__sampler_step(sampler *sm, uint64_t seed, uint64_t step)
     }
     if (!status)
         status = hs_plan_run(sm->plan, &(hs_run){ .seed = seed, .step = step });
-    if (status) {
-        hs_session_fail(sm->session, status, "%s", hs_plan_error(sm->plan));
-        return false;
-    }
+    if (status)
+        return SESSION_FALSE(sm->session, status, "%s", hs_plan_error(sm->plan));
     keep_knowledge(sm, sm->plan);
     memcpy(sm->state, hs_plan_get(sm->plan, sm->next),
            sm->chains * sm->dim * hs_dtype_size(hs_session_dtype(sm->session)));
@@ -280,14 +275,12 @@ bool hs__sampler_check_start(sampler *sm)
 {
     for (size_t c = 0; c < sm->chains; c++) {
         const double log_pi = hs__sampler_value(sm, sm->log_pi_x, c);
-        if (!isfinite(log_pi)) {
-            hs_session_fail(
+        if (!isfinite(log_pi))
+            return SESSION_FALSE(
                 sm->session, HS_ENONFINITE,
                 "chain %zu: the log density at its start point is %g; chains must start "
                 "where the density is positive and finite",
                 c, log_pi);
-            return false;
-        }
     }
     return true;
 }

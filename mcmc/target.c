@@ -146,13 +146,11 @@ hs_target *hs_target_augment(hs_session *s, const hs_target *base, size_t n)
 {
     if (!hs__is_there(s, base, "augmentation", "target"))
         return NULL;
-    if (n == 0 || base->spec.auxiliary) {
-        hs_session_fail(s, HS_EINVAL,
-                        n ? "target \"%s\" has auxiliary coordinates already"
-                          : "target \"%s\" is to be augmented by no coordinates",
-                        base->spec.name);
-        return NULL;
-    }
+    if (n == 0 || base->spec.auxiliary)
+        return SESSION_NULL(s, HS_EINVAL,
+                            n ? "target \"%s\" has auxiliary coordinates already"
+                              : "target \"%s\" is to be augmented by no coordinates",
+                            base->spec.name);
     wrapped *w = hs_session_alloc(s, sizeof *w);
     if (!w)
         return NULL;
@@ -205,11 +203,9 @@ hs_target *hs_target_pull_back(hs_session *s, const hs_target *base, const hs_fl
     if (!hs__is_there(s, base, "pull-back", "target") ||
         !hs__is_there(s, flow, "pull-back", "flow"))
         return NULL;
-    if (hs_flow_dim(flow) != base->spec.dim) {
-        hs_session_fail(s, HS_ESHAPE, "target \"%s\" has %zu dimensions, and the flow %zu",
-                        base->spec.name, base->spec.dim, hs_flow_dim(flow));
-        return NULL;
-    }
+    if (hs_flow_dim(flow) != base->spec.dim)
+        return SESSION_NULL(s, HS_ESHAPE, "target \"%s\" has %zu dimensions, and the flow %zu",
+                            base->spec.name, base->spec.dim, hs_flow_dim(flow));
     wrapped *w = hs_session_alloc(s, sizeof *w);
     if (!w)
         return NULL;

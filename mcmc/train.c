@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <hastings/autograd/plan.h>
+#include "parts_internal.h"
 #include "sampler_internal.h"
 #include "trainer_internal.h"
 #include <hastings/nn/file.h>
@@ -309,10 +310,8 @@ static bool one_step(trainer *t)
     const hs_status status = isfinite(loss) ? hs_optimizer_step(t->optimizer) : HS_ENONFINITE;
     if (status == HS_ENONFINITE)
         return roll_back(t);
-    if (status) {
-        hs_session_fail(t->session, status, "%s", hs_optimizer_error(t->optimizer));
-        return false;
-    }
+    if (status)
+        return SESSION_FALSE(t->session, status, "%s", hs_optimizer_error(t->optimizer));
     if (o->adapt)
         b->adapted_now = o->adapt(o, b->adapted_now, alpha);
     /* Chains move with another seed than the batch draws with. */
@@ -330,20 +329,16 @@ static bool open_trainer(trainer *t, const hs_target *target, const hs_proposal 
     hs_session *s = t->session;
     const hs_train_options *o = &t->options;
     t->params = hs_proposal_params(proposal);
-    if (!t->params) {
-        hs_session_fail(s, HS_EINVAL, "proposal \"%s\" has nothing to train",
-                        hs_proposal_name(proposal));
-        return false;
-    }
+    if (!t->params)
+        return SESSION_FALSE(s, HS_EINVAL, "proposal \"%s\" has nothing to train",
+                             hs_proposal_name(proposal));
     if (!hs__batch_open(&t->batch, s, target, proposal, o, true, false) || !renew_optimizer(t))
         return false;
     t->seed = o->seed;
     if (o->roll_backs) {
         t->kept = hs_alloc(hs_params_size(t->params) * sizeof(double));
-        if (!t->kept) {
-            hs_session_fail(s, HS_ENOMEM, "out of memory");
-            return false;
-        }
+        if (!t->kept)
+            return SESSION_FALSE(s, HS_ENOMEM, "out of memory");
         keep_parameters(t);
     }
     if (!o->online)

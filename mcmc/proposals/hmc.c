@@ -47,14 +47,10 @@ hs_proposal *hs_hmc(hs_session *s, const hs_target *target, const hs_hmc_options
         return NULL;
     const size_t dim = hs_target_dim(target);
     const double step = o->step != 0 ? o->step : 0.5 * pow((double)dim, -0.25);
-    if (!(step > 0) || !isfinite(step)) {
-        hs_session_fail(s, HS_EINVAL, "HMC: the step must be positive, and is %g", step);
-        return NULL;
-    }
-    if (o->jitter >= 1) {
-        hs_session_fail(s, HS_EINVAL, "HMC: the jitter must be below 1, and is %g", o->jitter);
-        return NULL;
-    }
+    if (!(step > 0) || !isfinite(step))
+        return SESSION_NULL(s, HS_EINVAL, "HMC: the step must be positive, and is %g", step);
+    if (o->jitter >= 1)
+        return SESSION_NULL(s, HS_EINVAL, "HMC: the jitter must be below 1, and is %g", o->jitter);
     if (!hs__all_positive(s, "HMC", "scale", o->scale, dim))
         return NULL;
     hs_params *ps = hs_session_params(s, 0);
@@ -68,10 +64,8 @@ hs_proposal *hs_hmc(hs_session *s, const hs_target *target, const hs_hmc_options
     h->step = hs_params_add(ps, "step", hs_scalar_shape(), hs_init_constant(step));
     h->scale = hs_params_add(ps, "scale", hs_dims(dim),
                              o->scale ? hs_init_values(o->scale) : hs_init_constant(1));
-    if (hs_params_status(ps)) {
-        hs_session_fail(s, hs_params_status(ps), "HMC: %s", hs_params_error(ps));
-        return NULL;
-    }
+    if (hs_params_status(ps))
+        return SESSION_NULL(s, hs_params_status(ps), "HMC: %s", hs_params_error(ps));
     return hs_proposal_new(s, &(hs_proposal_spec){ .name = "hmc",
                                                    .dim = dim,
                                                    .self = h,

@@ -189,13 +189,11 @@ hs_proposal *hs_position_mixture(hs_session *s, const hs_position_mixture_option
     const hs_position_mixture_options *o = options ? options : &defaults;
     const size_t components = o->components ? o->components : 4;
     const double sd = o->sd != 0 ? o->sd : 1;
-    if (o->dim == 0 || components > HS_MAX_WAYS || !(sd > 0)) {
-        hs_session_fail(s, HS_EINVAL,
-                        o->dim == 0 ? "position mixture: the number of dimensions is missing"
-                        : sd > 0    ? "position mixture: there can be at most 64 components"
-                                    : "position mixture: the sd must be positive");
-        return NULL;
-    }
+    if (o->dim == 0 || components > HS_MAX_WAYS || !(sd > 0))
+        return SESSION_NULL(s, HS_EINVAL,
+                            o->dim == 0 ? "position mixture: the number of dimensions is missing"
+                            : sd > 0    ? "position mixture: there can be at most 64 components"
+                                        : "position mixture: the sd must be positive");
     hs_params *ps = hs_session_params(s, o->replica);
     position_mixture *m = hs_session_alloc(s, sizeof *m);
     if (!ps || !m)
@@ -220,10 +218,8 @@ hs_proposal *hs_position_mixture(hs_session *s, const hs_position_mixture_option
                                                    .depth = o->depth ? o->depth : 4,
                                                    .activation = o->activation,
                                                    .zero_output = true });
-    if (hs_params_status(ps)) {
-        hs_session_fail(s, hs_params_status(ps), "position mixture: %s", hs_params_error(ps));
-        return NULL;
-    }
+    if (hs_params_status(ps))
+        return SESSION_NULL(s, hs_params_status(ps), "position mixture: %s", hs_params_error(ps));
     return hs_proposal_new(s, &(hs_proposal_spec){ .name = "position-mixture",
                                                    .dim = o->dim,
                                                    .self = m,
@@ -315,10 +311,8 @@ static void flow_release(void *self)
 
 hs_proposal *hs_independent_flow(hs_session *s, hs_flow *flow, hs_params *params)
 {
-    if (!flow) {
-        hs_session_fail(s, HS_ENOMEM, "independent flow: there is no flow");
-        return NULL;
-    }
+    if (!flow)
+        return SESSION_NULL(s, HS_ENOMEM, "independent flow: there is no flow");
     return hs_proposal_new(s, &(hs_proposal_spec){ .name = "independent-flow",
                                                    .dim = hs_flow_dim(flow),
                                                    .self = flow,

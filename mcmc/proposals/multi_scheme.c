@@ -98,10 +98,8 @@ static bool set_scheme(hs_session *s, const multi_scheme *m, const hs_multi_sche
     const double tau = step * step / 2; /* on a target of unit variance */
     const double noise = o->noise == 0 ? 0.01 : o->noise < 0 ? 0 : o->noise;
     double *offset = hs_alloc_zero(4 * d, sizeof *offset), slope[4] = { 0, 0, 0, 0 };
-    if (!offset) {
-        hs_session_fail(s, HS_ENOMEM, "out of memory");
-        return false;
-    }
+    if (!offset)
+        return SESSION_FALSE(s, HS_ENOMEM, "out of memory");
     double *mu_l = offset, *log_l = offset + d, *mu_d = offset + 2 * d, *log_d = offset + 3 * d;
     (void)mu_l; /* 0 in all schemes */
     for (size_t i = 0; i < d; i++) {
@@ -233,10 +231,8 @@ hs_proposal *hs_multi_scheme(hs_session *s, const hs_multi_scheme_options *optio
     m->sigma_d = hs_mlp_new(ps, &net);
     if (!hs_session_own(s, m, release))
         return NULL;
-    if (hs_params_status(ps)) {
-        hs_session_fail(s, hs_params_status(ps), "multi-scheme: %s", hs_params_error(ps));
-        return NULL;
-    }
+    if (hs_params_status(ps))
+        return SESSION_NULL(s, hs_params_status(ps), "multi-scheme: %s", hs_params_error(ps));
     if (quiet && !set_scheme(s, m, o, width))
         return NULL;
     return hs_proposal_new(s, &(hs_proposal_spec){ .name = "multi-scheme",

@@ -95,14 +95,10 @@ static hs_proposal *walk_new(hs_session *s, const hs_target *target, size_t dim,
 {
     const hs_walk_options o = options ? *options : (hs_walk_options){ 0 };
     step = o.step != 0 ? o.step : step;
-    if (dim == 0) {
-        hs_session_fail(s, HS_EINVAL, "%s: the number of dimensions is missing", at);
-        return NULL;
-    }
-    if (!(step > 0) || !isfinite(step)) {
-        hs_session_fail(s, HS_EINVAL, "%s: the step must be positive, and is %g", at, step);
-        return NULL;
-    }
+    if (dim == 0)
+        return SESSION_NULL(s, HS_EINVAL, "%s: the number of dimensions is missing", at);
+    if (!(step > 0) || !isfinite(step))
+        return SESSION_NULL(s, HS_EINVAL, "%s: the step must be positive, and is %g", at, step);
     if (!hs__all_positive(s, at, "scale", o.scale, dim))
         return NULL;
     hs_params *ps = hs_session_params(s, 0);
@@ -116,10 +112,8 @@ static hs_proposal *walk_new(hs_session *s, const hs_target *target, size_t dim,
     w->step = hs_params_add(ps, o.log_step ? "log_step" : "step",
                             o.diagonal ? hs_dims(dim) : hs_scalar_shape(),
                             hs_init_constant(o.log_step ? log(step) : step));
-    if (hs_params_status(ps)) {
-        hs_session_fail(s, hs_params_status(ps), "%s: %s", at, hs_params_error(ps));
-        return NULL;
-    }
+    if (hs_params_status(ps))
+        return SESSION_NULL(s, hs_params_status(ps), "%s: %s", at, hs_params_error(ps));
     return hs_proposal_new(s, &(hs_proposal_spec){ .name = name,
                                                    .dim = dim,
                                                    .self = w,

@@ -68,13 +68,11 @@ static bool symmetric(hs_session *s, const double *covariance, size_t n)
         for (size_t j = 0; j < i; j++) {
             const double lower = covariance[i * n + j], upper = covariance[j * n + i];
             const double scale = sqrt(covariance[i * n + i] * covariance[j * n + j]);
-            if (fabs(lower - upper) > 1e-9 * scale) {
-                hs_session_fail(s, HS_EINVAL,
-                                "target \"gaussian\": the covariance is not symmetric: "
-                                "[%zu][%zu] is %g, and [%zu][%zu] is %g",
-                                i, j, lower, j, i, upper);
-                return false;
-            }
+            if (fabs(lower - upper) > 1e-9 * scale)
+                return SESSION_FALSE(s, HS_EINVAL,
+                                     "target \"gaussian\": the covariance is not symmetric: "
+                                     "[%zu][%zu] is %g, and [%zu][%zu] is %g",
+                                     i, j, lower, j, i, upper);
         }
     return true;
 }
@@ -91,11 +89,9 @@ static bool full(hs_session *s, gaussian *g, const double *covariance)
         !symmetric(s, covariance, n))
         return false;
     memcpy(factor, covariance, n * n * sizeof *factor);
-    if (!hs__cholesky_factor(factor, n)) {
-        hs_session_fail(s, HS_EINVAL,
-                        "target \"gaussian\": the covariance is not positive definite");
-        return false;
-    }
+    if (!hs__cholesky_factor(factor, n))
+        return SESSION_FALSE(s, HS_EINVAL,
+                             "target \"gaussian\": the covariance is not positive definite");
     hs__cholesky_invert(factor, n, inverse);
     for (size_t i = 0; i < n; i++)
         g->log_constant -= log(factor[i * n + i]);
@@ -105,11 +101,9 @@ static bool full(hs_session *s, gaussian *g, const double *covariance)
 hs_target *hs_target_gaussian(hs_session *s, size_t dim, const hs_gaussian_options *options)
 {
     const hs_gaussian_options o = options ? *options : (hs_gaussian_options){ 0 };
-    if ((o.sd != 0) + !!o.sds + !!o.covariance > 1) {
-        hs_session_fail(s, HS_EINVAL,
-                        "target \"gaussian\": only one of sd, sds and covariance can be given");
-        return NULL;
-    }
+    if ((o.sd != 0) + !!o.sds + !!o.covariance > 1)
+        return SESSION_NULL(s, HS_EINVAL,
+                            "target \"gaussian\": only one of sd, sds and covariance can be given");
     gaussian *g = hs_session_alloc(s, sizeof *g);
     if (!g || !hs__target_check_dim(s, "gaussian", dim, 1))
         return NULL;

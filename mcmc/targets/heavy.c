@@ -44,11 +44,9 @@ static hs_target *heavy_new(hs_session *s, const hs_target_spec *spec, const cha
     heavy *h = hs_session_alloc(s, sizeof *h);
     if (!h || !hs__target_check_dim(s, spec->name, dim, 1))
         return NULL;
-    if (o.scale != 0 && o.scales) {
-        hs_session_fail(s, HS_EINVAL, "target \"%s\": only one of scale and scales can be given",
-                        spec->name);
-        return NULL;
-    }
+    if (o.scale != 0 && o.scales)
+        return SESSION_NULL(s, HS_EINVAL,
+                            "target \"%s\": only one of scale and scales can be given", spec->name);
     *h = (heavy){
         .at = at, .dim = dim, .dof = dof, .scale = o.scale != 0 ? o.scale : 1, .equal = !o.scales
     };

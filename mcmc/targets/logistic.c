@@ -31,43 +31,34 @@ static bool check_data(hs_session *s, const hs_dataset *data)
     const size_t rows = data->rows, columns = data->columns;
     const double *x = data->x, *label = data->y;
     size_t ones = 0;
-    if (rows == 0 || columns == 0) {
-        hs_session_fail(s, HS_EINVAL, "target \"logistic\": the data have %zu rows and %zu columns",
-                        rows, columns);
-        return false;
-    }
+    if (rows == 0 || columns == 0)
+        return SESSION_FALSE(s, HS_EINVAL,
+                             "target \"logistic\": the data have %zu rows and %zu columns", rows,
+                             columns);
     for (size_t i = 0; i < rows; i++) {
         for (size_t j = 0; j < columns; j++)
-            if (!isfinite(x[i * columns + j])) {
-                hs_session_fail(s, HS_EINVAL,
-                                "target \"logistic\": row %zu, column %zu of the data is %g", i, j,
-                                x[i * columns + j]);
-                return false;
-            }
-        if (label[i] != 0 && label[i] != 1) {
-            hs_session_fail(s, HS_EINVAL,
-                            "target \"logistic\": the label of row %zu is %g, and not 0 or 1", i,
-                            label[i]);
-            return false;
-        }
+            if (!isfinite(x[i * columns + j]))
+                return SESSION_FALSE(s, HS_EINVAL,
+                                     "target \"logistic\": row %zu, column %zu of the data is %g",
+                                     i, j, x[i * columns + j]);
+        if (label[i] != 0 && label[i] != 1)
+            return SESSION_FALSE(s, HS_EINVAL,
+                                 "target \"logistic\": the label of row %zu is %g, and not 0 or 1",
+                                 i, label[i]);
         ones += label[i] == 1;
     }
-    if (ones == 0 || ones == rows) {
-        hs_session_fail(s, HS_EINVAL,
-                        "target \"logistic\": all %zu labels are %d: there is one class", rows,
-                        ones > 0);
-        return false;
-    }
+    if (ones == 0 || ones == rows)
+        return SESSION_FALSE(s, HS_EINVAL,
+                             "target \"logistic\": all %zu labels are %d: there is one class", rows,
+                             ones > 0);
     return true;
 }
 
 hs_target *hs_target_logistic(hs_session *s, const hs_dataset *data,
                               const hs_logistic_options *options)
 {
-    if (!data) {
-        hs_session_fail(s, HS_EINVAL, "target \"logistic\": there are no data");
-        return NULL;
-    }
+    if (!data)
+        return SESSION_NULL(s, HS_EINVAL, "target \"logistic\": there are no data");
     logistic *l = hs_session_alloc(s, sizeof *l);
     if (!l)
         return NULL;

@@ -55,11 +55,9 @@ static bool weigh(hs_session *s, mixture *m, const char *name, const hs_mixture_
         return false;
     for (size_t k = 0; k < n; k++)
         total += o->weights ? o->weights[k] : 1;
-    if (o->weights && fabs(total - 1) > 1e-6) {
-        hs_session_fail(s, HS_EINVAL, "target \"%s\": the weights add up to %g, and not to 1", name,
-                        total);
-        return false;
-    }
+    if (o->weights && fabs(total - 1) > 1e-6)
+        return SESSION_FALSE(s, HS_EINVAL, "target \"%s\": the weights add up to %g, and not to 1",
+                             name, total);
     for (size_t k = 0; k < n; k++) {
         const double weight = (o->weights ? o->weights[k] : 1) / total;
         constants[k] = log(weight) - 0.5 * HS_LOG_2PI * (double)m->dim;
@@ -78,15 +76,14 @@ static hs_target *mixture_new(hs_session *s, const char *name, const char *at, s
     if (!m || !hs__target_check_dim(s, name, dim, 1))
         return NULL;
     *m = (mixture){ .at = at, .dim = dim };
-    if (n == 0 || !o->means || (o->sd != 0) + !!o->component_sds + !!o->sds > 1) {
-        hs_session_fail(s, HS_EINVAL,
-                        n == 0      ? "target \"%s\" has no components"
-                        : !o->means ? "target \"%s\" has no means"
-                                    : "target \"%s\": only one of sd, component_sds and sds can be "
-                                      "given",
-                        name);
-        return NULL;
-    }
+    if (n == 0 || !o->means || (o->sd != 0) + !!o->component_sds + !!o->sds > 1)
+        return SESSION_NULL(s, HS_EINVAL,
+                            n == 0 ? "target \"%s\" has no components"
+                            : !o->means
+                                ? "target \"%s\" has no means"
+                                : "target \"%s\": only one of sd, component_sds and sds can be "
+                                  "given",
+                            name);
     const hs_shape table = hs_dims(n, dim);
     double *sds = hs__target_array_new(s, &m->sds, "sd", table);
     double *inverse = hs__target_array_new(s, &m->inverse, "1 / sd", table);

@@ -22,10 +22,8 @@ static void *owned_numbers(hs_session *s, size_t count, size_t size)
 double *hs__target_array_new(hs_session *s, target_array *array, const char *name, hs_shape shape)
 {
     *array = (target_array){ .name = name, .shape = shape };
-    if (!hs_shape_valid(&shape)) {
-        hs_session_fail(s, HS_EOVERFLOW, "an array of a target (%s) is too large", name);
-        return NULL;
-    }
+    if (!hs_shape_valid(&shape))
+        return SESSION_NULL(s, HS_EOVERFLOW, "an array of a target (%s) is too large", name);
     double *values = owned_numbers(s, hs_shape_count(&shape), sizeof *values);
     array->f64 = values;
     return values;
@@ -78,11 +76,9 @@ bool hs__target_check_finite(hs_session *s, const char *target, const char *what
                              const double *values, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (!isfinite(values[i])) {
-            hs_session_fail(s, HS_EINVAL, "target \"%s\": %s %zu is %g, and must be finite", target,
-                            what, i, values[i]);
-            return false;
-        }
+        if (!isfinite(values[i]))
+            return SESSION_FALSE(s, HS_EINVAL, "target \"%s\": %s %zu is %g, and must be finite",
+                                 target, what, i, values[i]);
     return true;
 }
 
@@ -90,11 +86,9 @@ bool hs__target_check_positive(hs_session *s, const char *target, const char *wh
                                const double *values, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (!(values[i] > 0 && isfinite(values[i]))) {
-            hs_session_fail(s, HS_EINVAL,
-                            "target \"%s\": %s %zu is %g, and must be positive and finite", target,
-                            what, i, values[i]);
-            return false;
-        }
+        if (!(values[i] > 0 && isfinite(values[i])))
+            return SESSION_FALSE(s, HS_EINVAL,
+                                 "target \"%s\": %s %zu is %g, and must be positive and finite",
+                                 target, what, i, values[i]);
     return true;
 }

@@ -4,8 +4,8 @@
 
 #include <hastings/mcmc/target.h>
 #include <hastings/autograd/ops.h>
-#include <hastings/mcmc/session.h>
 #include <hastings/tensor/number.h>
+#include "../parts_internal.h"
 
 static const double pi = 3.14159265358979323846;
 
