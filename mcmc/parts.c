@@ -3,13 +3,22 @@
 #include <math.h>
 #include <string.h>
 
+bool hs__all_finite(hs_session *s, const char *who, const char *what, const double *values,
+                    size_t n)
+{
+    for (size_t i = 0; values && i < n; i++)
+        if (!isfinite(values[i]))
+            return SESSION_FALSE(s, HS_EINVAL, "%s: %s %zu is %g, and must be finite", who, what, i,
+                                 values[i]);
+    return true;
+}
+
 bool hs__all_positive(hs_session *s, const char *who, const char *what, const double *values,
                       size_t n)
 {
     for (size_t i = 0; values && i < n; i++)
         if (!(values[i] > 0) || !isfinite(values[i]))
-            return SESSION_FALSE(s, HS_EINVAL,
-                                 "%s: the %s must be positive, and that of coordinate %zu is %g",
+            return SESSION_FALSE(s, HS_EINVAL, "%s: %s %zu is %g, and must be positive and finite",
                                  who, what, i, values[i]);
     return true;
 }

@@ -8,7 +8,9 @@
 #define SESSION_FALSE(...) (hs_session_fail(__VA_ARGS__), false)
 #define SESSION_NULL(...)  (hs_session_fail(__VA_ARGS__), NULL)
 
-/* True if the n values are positive and finite, or NULL; otherwise the session fails. */
+/* True if the n values are finite (and positive), or NULL; otherwise the session fails. */
+bool hs__all_finite(hs_session *s, const char *who, const char *what, const double *values,
+                    size_t n);
 bool hs__all_positive(hs_session *s, const char *who, const char *what, const double *values,
                       size_t n);
 

@@ -53,8 +53,8 @@ hs_target *hs_target_banana(hs_session *s, size_t dim, const hs_banana_options *
         return NULL;
     *b = (banana){ dim, o.sd != 0 ? o.sd : 10, o.curvature != 0 ? o.curvature : 0.03 };
     if (!hs__target_check_dim(s, "banana", dim, 2) ||
-        !hs__target_check_positive(s, "banana", "standard deviation", &b->sd, 1) ||
-        !hs__target_check_finite(s, "banana", "curvature", &b->curvature, 1))
+        !hs__all_positive(s, HS_HERE, "standard deviation", &b->sd, 1) ||
+        !hs__all_finite(s, HS_HERE, "curvature", &b->curvature, 1))
         return NULL;
     return hs_target_new(s, &(hs_target_spec){ .name = "banana",
                                                .dim = dim,
@@ -101,7 +101,7 @@ hs_target *hs_target_funnel(hs_session *s, size_t dim, const hs_funnel_options *
         return NULL;
     *f = (funnel){ dim, options && options->sd != 0 ? options->sd : 3 };
     if (!hs__target_check_dim(s, "funnel", dim, 2) ||
-        !hs__target_check_positive(s, "funnel", "standard deviation", &f->sd, 1))
+        !hs__all_positive(s, HS_HERE, "standard deviation", &f->sd, 1))
         return NULL;
     return hs_target_new(s, &(hs_target_spec){ .name = "funnel",
                                                .dim = dim,

@@ -49,7 +49,7 @@ static hs_var draw(void *self, hs_tape *tape, hs_extent extent, uint32_t stream)
 static bool diagonal(hs_session *s, gaussian *g, const double *sds)
 {
     g->kind = DIAGONAL;
-    if (!hs__target_check_positive(s, "gaussian", "standard deviation", sds, g->dim) ||
+    if (!hs__all_positive(s, HS_HERE, "standard deviation", sds, g->dim) ||
         !hs__target_array_copy(s, &g->factor, "sd", hs_dims(g->dim), sds))
         return false;
     double *inverse = hs__target_array_new(s, &g->whiten, "1 / sd", hs_dims(g->dim));
@@ -84,8 +84,7 @@ static bool full(hs_session *s, gaussian *g, const double *covariance)
     const hs_shape shape = hs_dims(n, n);
     double *factor = hs__target_array_new(s, &g->factor, "factor", shape);
     double *inverse = hs__target_array_new(s, &g->whiten, "inverse factor", shape);
-    if (!factor || !inverse ||
-        !hs__target_check_finite(s, "gaussian", "covariance", covariance, n * n) ||
+    if (!factor || !inverse || !hs__all_finite(s, HS_HERE, "covariance", covariance, n * n) ||
         !symmetric(s, covariance, n))
         return false;
     memcpy(factor, covariance, n * n * sizeof *factor);
@@ -112,14 +111,14 @@ hs_target *hs_target_gaussian(hs_session *s, size_t dim, const hs_gaussian_optio
                      .sd = o.sd != 0 ? o.sd : 1,
                      .centred = !o.mean,
                      .log_constant = -0.5 * HS_LOG_2PI * (double)dim };
-    if (o.mean && (!hs__target_check_finite(s, "gaussian", "mean", o.mean, dim) ||
+    if (o.mean && (!hs__all_finite(s, HS_HERE, "mean", o.mean, dim) ||
                    !hs__target_array_copy(s, &g->mean, "mean", hs_dims(dim), o.mean)))
         return NULL;
     if (o.covariance || o.sds) {
         if (!(o.sds ? diagonal(s, g, o.sds) : full(s, g, o.covariance)))
             return NULL;
     } else {
-        if (!hs__target_check_positive(s, "gaussian", "standard deviation", &g->sd, 1))
+        if (!hs__all_positive(s, HS_HERE, "standard deviation", &g->sd, 1))
             return NULL;
         g->log_constant -= (double)dim * log(g->sd);
     }

@@ -51,7 +51,7 @@ static hs_target *heavy_new(hs_session *s, const hs_target_spec *spec, const cha
         .at = at, .dim = dim, .dof = dof, .scale = o.scale != 0 ? o.scale : 1, .equal = !o.scales
     };
     const double *scales = o.scales ? o.scales : &h->scale;
-    if (!hs__target_check_positive(s, spec->name, "scale", scales, o.scales ? dim : 1))
+    if (!hs__all_positive(s, at, "scale", scales, o.scales ? dim : 1))
         return NULL;
     h->log_constant = (double)dim * log_constant;
     if (h->equal) {
@@ -155,7 +155,7 @@ hs_target *hs_target_student(hs_session *s, size_t dim, double dof, const hs_sca
     const hs_target_spec spec = {
         .name = "student", .dim = dim, .log_density = student_log_density, .draw = student_draw
     };
-    if (!hs__target_check_positive(s, "student", "number of degrees of freedom", &dof, 1))
+    if (!hs__all_positive(s, "target \"student\"", "number of degrees of freedom", &dof, 1))
         return NULL;
     const double constant = lgamma((dof + 1) / 2) - lgamma(dof / 2) - 0.5 * log(dof * pi);
     return heavy_new(s, &spec, "target \"student\"", dof, options, constant);

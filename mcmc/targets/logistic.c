@@ -65,8 +65,7 @@ hs_target *hs_target_logistic(hs_session *s, const hs_dataset *data,
     const size_t rows = data->rows, dim = data->columns;
     *l = (logistic){ .dim = dim,
                      .prior_sd = options && options->prior_sd != 0 ? options->prior_sd : 10 };
-    if (!hs__target_check_positive(s, "logistic", "standard deviation of the prior", &l->prior_sd,
-                                   1) ||
+    if (!hs__all_positive(s, HS_HERE, "standard deviation of the prior", &l->prior_sd, 1) ||
         !check_data(s, data))
         return NULL;
     l->log_constant = -(double)dim * (0.5 * HS_LOG_2PI + log(l->prior_sd));

@@ -50,8 +50,7 @@ static bool weigh(hs_session *s, mixture *m, const char *name, const hs_mixture_
     double *lower = hs__target_array_new(s, &m->lower, "lower", hs_dims(n));
     double *upper = hs__target_array_new(s, &m->upper, "upper", hs_dims(n));
     double total = 0, before = 0;
-    if (!lower || !upper ||
-        (o->weights && !hs__target_check_positive(s, name, "weight", o->weights, n)))
+    if (!lower || !upper || (o->weights && !hs__all_positive(s, m->at, "weight", o->weights, n)))
         return false;
     for (size_t k = 0; k < n; k++)
         total += o->weights ? o->weights[k] : 1;
@@ -89,7 +88,7 @@ static hs_target *mixture_new(hs_session *s, const char *name, const char *at, s
     double *inverse = hs__target_array_new(s, &m->inverse, "1 / sd", table);
     double *constants = hs__target_array_new(s, &m->constants, "log constants", hs_dims(n));
     if (!sds || !inverse || !constants ||
-        !hs__target_check_finite(s, name, "coordinate of means", o->means, n * dim) ||
+        !hs__all_finite(s, m->at, "coordinate of means", o->means, n * dim) ||
         !hs__target_array_copy(s, &m->means, "means", table, o->means) ||
         !weigh(s, m, name, o, constants))
         return NULL;
@@ -98,7 +97,7 @@ static hs_target *mixture_new(hs_session *s, const char *name, const char *at, s
     if (!o->sds && !o->component_sds && o->sd == 0)
         for (size_t i = 0; i < n * dim; i++)
             sds[i] = 1;
-    if (!hs__target_check_positive(s, name, "standard deviation", sds, n * dim))
+    if (!hs__all_positive(s, m->at, "standard deviation", sds, n * dim))
         return NULL;
     for (size_t i = 0; i < n * dim; i++) {
         inverse[i] = 1 / sds[i];
@@ -122,8 +121,8 @@ hs_target *hs_target_cross(hs_session *s, const hs_cross_options *options)
 {
     const hs_cross_options o = options ? *options : (hs_cross_options){ 0 };
     const double r = o.radius != 0 ? o.radius : 4, variance = o.variance != 0 ? o.variance : 0.5;
-    if (!hs__target_check_positive(s, "cross", "radius", &r, 1) ||
-        !hs__target_check_positive(s, "cross", "variance", &variance, 1))
+    if (!hs__all_positive(s, "target \"cross\"", "radius", &r, 1) ||
+        !hs__all_positive(s, "target \"cross\"", "variance", &variance, 1))
         return NULL;
     const double centres[] = { r, 0, -r, 0, 0, r, 0, -r };
     return mixture_new(

@@ -1,6 +1,5 @@
 #include "targets_internal.h"
 
-#include <math.h>
 #include <string.h>
 
 #include <hastings/tensor/memory.h>
@@ -61,8 +60,6 @@ hs_var hs__target_array_at(const target_array *array, hs_tape *tape, const char 
     return hs_tensor_at(tape, array->shape, array->f64, at);
 }
 
-/* ---- Checks ---------------------------------------------------------------------------------- */
-
 bool hs__target_check_dim(hs_session *s, const char *target, size_t dim, size_t least)
 {
     if (dim >= least)
@@ -70,25 +67,4 @@ bool hs__target_check_dim(hs_session *s, const char *target, size_t dim, size_t 
     hs_session_fail(s, HS_EINVAL, "target \"%s\" has %zu dimension%s, and needs at least %zu",
                     target, dim, dim == 1 ? "" : "s", least);
     return false;
-}
-
-bool hs__target_check_finite(hs_session *s, const char *target, const char *what,
-                             const double *values, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(values[i]))
-            return SESSION_FALSE(s, HS_EINVAL, "target \"%s\": %s %zu is %g, and must be finite",
-                                 target, what, i, values[i]);
-    return true;
-}
-
-bool hs__target_check_positive(hs_session *s, const char *target, const char *what,
-                               const double *values, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!(values[i] > 0 && isfinite(values[i])))
-            return SESSION_FALSE(s, HS_EINVAL,
-                                 "target \"%s\": %s %zu is %g, and must be positive and finite",
-                                 target, what, i, values[i]);
-    return true;
 }

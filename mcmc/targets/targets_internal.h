@@ -1,4 +1,4 @@
-/* Shared parts of the targets: constant arrays, checks of input, and Cholesky factors. */
+/* Shared parts of the targets: constant arrays and Cholesky factors. */
 #ifndef HASTINGS_MCMC_TARGETS_TARGETS_INTERNAL_H
 #define HASTINGS_MCMC_TARGETS_TARGETS_INTERNAL_H
 
@@ -31,13 +31,8 @@ bool hs__target_array_copy(hs_session *s, target_array *array, const char *name,
 /* The array on a tape of either number type. */
 hs_var hs__target_array_at(const target_array *array, hs_tape *tape, const char *at);
 
-/* ---- Checks: false, and the session fails, if input is wrong --------------------------------- */
-
+/* False, and the session fails, if there are too few dimensions. */
 bool hs__target_check_dim(hs_session *s, const char *target, size_t dim, size_t least);
-bool hs__target_check_finite(hs_session *s, const char *target, const char *what,
-                             const double *values, size_t n);
-bool hs__target_check_positive(hs_session *s, const char *target, const char *what,
-                               const double *values, size_t n);
 
 /* ---- Cholesky: matrices [n][n], row-major ---------------------------------------------------- */
 

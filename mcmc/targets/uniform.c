@@ -50,8 +50,8 @@ hs_target *hs_target_uniform(hs_session *s, size_t dim, const hs_uniform_options
     const double tail_pull = o.tail_pull != 0 ? o.tail_pull : 1;
     uniform *u = hs_session_alloc(s, sizeof *u);
     if (!u || !hs__target_check_dim(s, "uniform", dim, 1) ||
-        !hs__target_check_finite(s, "uniform", "log odds", &log_odds, 1) ||
-        !hs__target_check_positive(s, "uniform", "pull of the tail", &tail_pull, 1))
+        !hs__all_finite(s, HS_HERE, "log odds", &log_odds, 1) ||
+        !hs__all_positive(s, HS_HERE, "pull of the tail", &tail_pull, 1))
         return NULL;
     *u = (uniform){ dim, -softplus(-log_odds), -softplus(log_odds), tail_pull };
     return hs_target_new(
