@@ -3,6 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#undef HS_HERE
+#define HS_HERE at
+
 bool hs__all_finite(hs_session *s, const char *who, const char *what, const double *values,
                     size_t n)
 {
@@ -28,6 +31,33 @@ bool hs__is_there(hs_session *s, const void *part, const char *who, const char *
     if (!part)
         hs_session_fail(s, HS_EINVAL, "%s: there is no %s", who, what);
     return part != NULL;
+}
+
+bool hs__is_vector(hs_var v, size_t length, const char *kind, const char *name, const char *what,
+                   const char *at)
+{
+    if (!hs_var_ok(v))
+        return false;
+    const hs_shape shape = hs_var_shape(v);
+    if (shape.rank == 1 && shape.dim[0] == length)
+        return true;
+    char text[HS_SHAPE_TEXT];
+    hs_tape_fail(v.tape, HS_ESHAPE, at, "%s \"%s\": %s must have shape [%zu], and has %s", kind,
+                 name, what, length, hs_shape_text(&shape, text));
+    return false;
+}
+
+hs_var hs__scalar(hs_var v, const char *kind, const char *name, const char *what, const char *at)
+{
+    if (!hs_var_ok(v))
+        return v;
+    const hs_shape shape = hs_var_shape(v);
+    char text[HS_SHAPE_TEXT];
+    if (hs_shape_count(&shape) != 1)
+        return hs_tape_fail(v.tape, HS_ESHAPE, at,
+                            "%s \"%s\": %s must be a scalar, and has shape %s", kind, name, what,
+                            hs_shape_text(&shape, text));
+    return hs_reshape(v, hs_scalar_shape());
 }
 
 void *hs__part_new(hs_session *s, size_t bytes, const char *name, const char **kept, void *self,

@@ -2,6 +2,7 @@
 #ifndef HASTINGS_MCMC_PARTS_INTERNAL_H
 #define HASTINGS_MCMC_PARTS_INTERNAL_H
 
+#include <hastings/autograd/ops.h>
 #include <hastings/mcmc/session.h>
 
 /* Fail the session as hs_session_fail() does; the value is false for checks, NULL for makers. */
@@ -16,6 +17,14 @@ bool hs__all_positive(hs_session *s, const char *who, const char *what, const do
 
 /* False if a required part is NULL; the session then fails, unless it has failed before. */
 bool hs__is_there(hs_session *s, const void *part, const char *who, const char *what);
+
+/* True if v is a vector of `length`; otherwise its tape fails. Messages name the part by kind ("target")
+ * and name, and the value by `what`. */
+bool hs__is_vector(hs_var v, size_t length, const char *kind, const char *name, const char *what,
+                   const char *at);
+
+/* The value, which must be one number, in the shape of a scalar. */
+hs_var hs__scalar(hs_var v, const char *kind, const char *name, const char *what, const char *at);
 
 /* Allocates a target or proposal that owns `self`: returns `bytes` zeroed bytes and sets *kept to a
  * copy of the name. Without memory the session fails, releases self (if release is not NULL), and

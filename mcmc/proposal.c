@@ -85,34 +85,6 @@ hs_param hs_proposal_scale(const hs_proposal *p)
     return p && p->spec.scale.store ? p->spec.scale : (hs_param){ NULL, -1 };
 }
 
-/* True if v is a vector of `length`; otherwise its tape fails. */
-static bool is_vector(hs_var v, size_t length, const char *proposal, const char *what,
-                      const char *at)
-{
-    if (!hs_var_ok(v))
-        return false;
-    const hs_shape shape = hs_var_shape(v);
-    if (shape.rank == 1 && shape.dim[0] == length)
-        return true;
-    char text[HS_SHAPE_TEXT];
-    hs_tape_fail(v.tape, HS_ESHAPE, at, "proposal \"%s\": %s must have shape [%zu], and has %s",
-                 proposal, what, length, hs_shape_text(&shape, text));
-    return false;
-}
-
-static hs_var scalar(hs_var v, const char *proposal, const char *what, const char *at)
-{
-    if (!hs_var_ok(v))
-        return v;
-    const hs_shape shape = hs_var_shape(v);
-    char text[HS_SHAPE_TEXT];
-    if (hs_shape_count(&shape) != 1)
-        return hs_tape_fail(v.tape, HS_ESHAPE, at,
-                            "proposal \"%s\": %s must be a scalar, and has shape %s", proposal,
-                            what, hs_shape_text(&shape, text));
-    return hs_reshape(v, hs_scalar_shape());
-}
-
 hs_var hs_proposal_log_density_at(const hs_proposal *p, hs_var y, hs_var x, const char *at)
 {
     if (!p)
@@ -122,10 +94,11 @@ hs_var hs_proposal_log_density_at(const hs_proposal *p, hs_var y, hs_var x, cons
         return hs_tape_fail(x.tape, HS_EINVAL, at,
                             "proposal \"%s\" has no density of its own: it is a mixture of kernels",
                             spec->name);
-    if (!is_vector(y, spec->dim, spec->name, "y", at) ||
-        !is_vector(x, spec->dim, spec->name, "x", at))
+    if (!hs__is_vector(y, spec->dim, "proposal", spec->name, "y", at) ||
+        !hs__is_vector(x, spec->dim, "proposal", spec->name, "x", at))
         return (hs_var){ x.tape, -1 };
-    return scalar(spec->log_density(spec->self, y, x), spec->name, "the log density", at);
+    return hs__scalar(spec->log_density(spec->self, y, x), "proposal", spec->name,
+                      "the log density", at);
 }
 
 void hs_proposal_moves_at(const hs_proposal *p, hs_var x, hs_var n, hs_move *moves, const char *at)
@@ -138,8 +111,8 @@ void hs_proposal_moves_at(const hs_proposal *p, hs_var x, hs_var n, hs_move *mov
     const hs_var nothing = { x.tape, -1 };
     for (size_t k = 0; k < spec->ways; k++)
         moves[k] = (hs_move){ nothing, nothing, nothing, nothing };
-    if (!is_vector(x, spec->dim, spec->name, "x", at) ||
-        !is_vector(n, spec->normals, spec->name, "the noise", at))
+    if (!hs__is_vector(x, spec->dim, "proposal", spec->name, "x", at) ||
+        !hs__is_vector(n, spec->normals, "proposal", spec->name, "the noise", at))
         return;
     if (spec->moves) {
         spec->moves(spec->self, x, n, moves);
@@ -155,10 +128,10 @@ void hs_proposal_moves_at(const hs_proposal *p, hs_var x, hs_var n, hs_move *mov
     }
     for (size_t k = 0; k < spec->ways; k++) {
         hs_move *m = &moves[k];
-        is_vector(m->y, spec->dim, spec->name, "the proposed point", at);
-        m->log_g_fwd = scalar(m->log_g_fwd, spec->name, "log g(y | x)", at);
-        m->log_g_rev = scalar(m->log_g_rev, spec->name, "log g(x | y)", at);
-        m->weight = scalar(m->weight, spec->name, "a weight", at);
+        hs__is_vector(m->y, spec->dim, "proposal", spec->name, "the proposed point", at);
+        m->log_g_fwd = hs__scalar(m->log_g_fwd, "proposal", spec->name, "log g(y | x)", at);
+        m->log_g_rev = hs__scalar(m->log_g_rev, "proposal", spec->name, "log g(x | y)", at);
+        m->weight = hs__scalar(m->weight, "proposal", spec->name, "a weight", at);
     }
 }
 

@@ -68,23 +68,11 @@ hs_var hs_target_log_density_at(const hs_target *t, hs_var x, const char *at)
 {
     if (!t)
         return hs_tape_fail(x.tape, HS_EINVAL, at, "log density: there is no target");
-    if (!hs_var_ok(x))
-        return x;
-    const hs_shape shape = hs_var_shape(x);
-    char text[HS_SHAPE_TEXT];
-    if (shape.rank != 1 || shape.dim[0] != t->spec.dim)
-        return hs_tape_fail(x.tape, HS_ESHAPE, at,
-                            "target \"%s\" has %zu dimensions, and is given a value of shape %s",
-                            t->spec.name, t->spec.dim, hs_shape_text(&shape, text));
-    hs_var density = t->spec.log_density(t->spec.self, x);
-    if (!hs_var_ok(density))
-        return density;
-    const hs_shape scalar = hs_var_shape(density);
-    if (hs_shape_count(&scalar) != 1)
-        return hs_tape_fail(x.tape, HS_ESHAPE, at,
-                            "the log density of target \"%s\" must be a scalar, and has shape %s",
-                            t->spec.name, hs_shape_text(&scalar, text));
-    return hs_reshape(density, hs_scalar_shape());
+    const hs_target_spec *spec = &t->spec;
+    if (!hs__is_vector(x, spec->dim, "target", spec->name, "x", at))
+        return (hs_var){ x.tape, -1 };
+    return hs__scalar(spec->log_density(spec->self, x), "target", spec->name, "the log density",
+                      at);
 }
 
 hs_var hs_target_score_at(const hs_target *t, hs_var x, const char *at)
@@ -104,14 +92,8 @@ hs_var hs_target_draw_at(const hs_target *t, hs_tape *tape, hs_extent extent, ui
             "to draw them from",
             hs_target_name(t));
     hs_var x = t->spec.draw(t->spec.self, tape, extent, stream);
-    const hs_shape shape = hs_var_shape(x);
-    if (hs_var_ok(x) && (shape.rank != 1 || shape.dim[0] != t->spec.dim)) {
-        char text[HS_SHAPE_TEXT];
-        return hs_tape_fail(tape, HS_ESHAPE, at,
-                            "a draw of target \"%s\" must have shape [%zu], and has %s",
-                            t->spec.name, t->spec.dim, hs_shape_text(&shape, text));
-    }
-    return x;
+    const bool fits = hs__is_vector(x, t->spec.dim, "target", t->spec.name, "a draw", at);
+    return fits ? x : (hs_var){ tape, -1 };
 }
 
 /* ---- Augmentation --------------------------------------------------------------------------- */

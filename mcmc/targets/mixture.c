@@ -92,11 +92,9 @@ static hs_target *mixture_new(hs_session *s, const char *name, const char *at, s
         !hs__target_array_copy(s, &m->means, "means", table, o->means) ||
         !weigh(s, m, name, o, constants))
         return NULL;
+    const double sd = o->sd != 0 ? o->sd : 1;
     for (size_t i = 0; i < n * dim; i++)
-        sds[i] = o->sds ? o->sds[i] : o->component_sds ? o->component_sds[i / dim] : o->sd;
-    if (!o->sds && !o->component_sds && o->sd == 0)
-        for (size_t i = 0; i < n * dim; i++)
-            sds[i] = 1;
+        sds[i] = o->sds ? o->sds[i] : o->component_sds ? o->component_sds[i / dim] : sd;
     if (!hs__all_positive(s, m->at, "standard deviation", sds, n * dim))
         return NULL;
     for (size_t i = 0; i < n * dim; i++) {
