@@ -6,11 +6,9 @@
 #include <string.h>
 
 #include "sampler_internal.h"
-#include "trainer_internal.h"
 #include <hastings/tensor/clock.h>
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/message.h>
-#include <hastings/tensor/random.h>
 
 typedef struct {
     hs_session *session;
@@ -52,13 +50,8 @@ static void pick_points(run *r)
     const hs_sample_options *o = &r->options;
     const size_t dim = r->sampler.dim;
     for (size_t c = 0; c < o->chains; c++) {
-        size_t pick = c;
-        if (o->n_points > o->chains) {
-            const hs_address at = { .seed = o->seed, .stream = STREAM_PICK, .step = 0 };
-            const double u = hs_random_at(HS_F64, HS_UNIFORM, at, (uint32_t)c, 0);
-            pick = (size_t)(u * (double)o->n_points);
-            pick = pick < o->n_points ? pick : o->n_points - 1;
-        }
+        const bool more = o->n_points > o->chains;
+        const size_t pick = more ? hs__pick_start(o->seed, 0, c, o->n_points) : c;
         memcpy(r->step + c * dim, o->points + pick * dim, dim * sizeof(double));
     }
     hs__sampler_set(&r->sampler, r->step);

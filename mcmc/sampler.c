@@ -6,6 +6,7 @@
 
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/number.h>
+#include <hastings/tensor/random.h>
 
 #undef HS_HERE
 #define HS_HERE "sampler"
@@ -21,6 +22,14 @@ hs_var hs__record_start(const hs_target *target, hs_tape *tape, hs_extent extent
     hs_var parts[2] = { *given,
                         hs_normal(tape, extent, hs_dims(dim - original), STREAM_AUXILIARY) };
     return hs_concat(parts, 2, 0);
+}
+
+size_t hs__pick_start(uint64_t seed, uint64_t step, size_t row, size_t n)
+{
+    const hs_address at = { .seed = seed, .stream = STREAM_PICK, .step = step };
+    const double u = hs_random_at(HS_F64, HS_UNIFORM, at, (uint32_t)row, 0);
+    const size_t pick = (size_t)(u * (double)n);
+    return pick < n ? pick : n - 1;
 }
 
 /* Chooses a way of moving by a uniform number: here[k] is 1 if the way is k or one before. The
@@ -57,41 +66,28 @@ static hs_transition chosen_transition(const hs_var *here, size_t ways, const hs
     return chosen;
 }
 
-/* Outputs of a step besides the remembered values. */
-enum { OUTPUTS = 7 };
-
-static void list_outputs(sampler *sm, hs_var **outputs)
-{
-    hs_var *const list[OUTPUTS] = { &sm->next,   &sm->alpha,    &sm->accepted, &sm->jump,
-                                    &sm->log_pi, &sm->log_pi_x, &sm->nonfinite };
-    memcpy(outputs, list, sizeof list);
-}
-
 /* Makes the known values inputs, and finds them at the next state. False without memory. */
 static bool remember(sampler *sm, const hs_var *y, const hs_var *here, size_t ways,
                      hs_params *changing)
 {
     hs_tape *tape = sm->tape;
     const size_t parameters = changing ? hs_params_count(changing) : 0;
-    hs_var *outputs[OUTPUTS], values[OUTPUTS + HS_MAX_WAYS];
+    hs_var values[SAMPLER_OUTPUTS + HS_MAX_WAYS], *chosen = values + SAMPLER_OUTPUTS;
     hs_var *parameter = hs_alloc((parameters + 1) * sizeof *parameter);
     if (!parameter)
         return false;
     for (size_t i = 0; i < parameters; i++)
         parameter[i] = hs_param_var(tape, hs_params_at(changing, i));
-    list_outputs(sm, outputs);
-    for (size_t i = 0; i < OUTPUTS; i++)
-        values[i] = *outputs[i];
-    memcpy(values + OUTPUTS, here, (ways - 1) * sizeof *here);
+    memcpy(values, sm->output, sizeof sm->output);
+    memcpy(chosen, here, (ways - 1) * sizeof *here);
     sm->knows = hs_carry(&(hs_succession){ sm->x, y, ways, parameter, parameters }, values,
-                         OUTPUTS + ways - 1, &sm->known);
+                         SAMPLER_OUTPUTS + ways - 1, &sm->known);
     hs_free(parameter);
-    for (size_t i = 0; i < OUTPUTS; i++)
-        *outputs[i] = values[i];
+    memcpy(sm->output, values, sizeof sm->output);
     sm->next_known = hs_alloc((sm->knows + 1) * sizeof *sm->next_known);
     for (size_t i = 0; sm->next_known && i < sm->knows; i++)
-        sm->next_known[i] = hs_select(
-            sm->accepted, of_way(values + OUTPUTS, ways, sm->known[i].at_y), sm->known[i].input);
+        sm->next_known[i] =
+            hs_select(sm->accepted, of_way(chosen, ways, sm->known[i].at_y), sm->known[i].input);
     return sm->next_known != NULL;
 }
 
@@ -131,15 +127,13 @@ static hs_status make_plan(sampler *sm)
 {
     const hs_plan_options options = { .starts = sm->chains,
                                       .threads = hs_session_threads(sm->session) };
-    hs_var *single[OUTPUTS], *outputs = hs_alloc((OUTPUTS + sm->knows) * sizeof *outputs);
+    hs_var *outputs = hs_alloc((SAMPLER_OUTPUTS + sm->knows) * sizeof *outputs);
     if (!outputs)
         return HS_ENOMEM;
-    list_outputs(sm, single);
-    for (size_t i = 0; i < OUTPUTS; i++)
-        outputs[i] = *single[i];
+    memcpy(outputs, sm->output, sizeof sm->output);
     for (size_t i = 0; i < sm->knows; i++)
-        outputs[OUTPUTS + i] = sm->next_known[i];
-    hs_status status = hs_plan_new(&sm->plan, outputs, OUTPUTS + sm->knows, &options);
+        outputs[SAMPLER_OUTPUTS + i] = sm->next_known[i];
+    hs_status status = hs_plan_new(&sm->plan, outputs, SAMPLER_OUTPUTS + sm->knows, &options);
     for (size_t i = 0; i < sm->knows; i++)
         outputs[i] = sm->known[i].at_x;
     if (!status && sm->knows)
@@ -176,10 +170,6 @@ bool hs__sampler_open(sampler *sm, const hs_target *target, const hs_proposal *p
 {
     *sm = (sampler){ .session = hs_target_session(target), .chains = chains };
     hs_session *s = sm->session;
-    if (!target || !proposal || hs_session_status(s))
-        return SESSION_FALSE(s, HS_EINVAL, "sampling needs a target and a proposal");
-    if (chains == 0)
-        return SESSION_FALSE(s, HS_EINVAL, "sampling needs at least one chain");
     sm->dim = hs_target_original_dim(target);
     sm->tape = hs_tape_new(hs_session_dtype(s));
     hs_status status = record_step(sm, target, proposal, memory) ? make_plan(sm) : HS_ENOMEM;

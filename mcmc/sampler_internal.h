@@ -21,9 +21,14 @@ enum {
  * original coordinates, to which auxiliary ones are appended. */
 hs_var hs__record_start(const hs_target *target, hs_tape *tape, hs_extent extent, hs_var *given);
 
+/* The point of n that a row starts from, at random. */
+size_t hs__pick_start(uint64_t seed, uint64_t step, size_t row, size_t n);
+
 /* Values at the state that a sampler remembers from the step before: none, those independent of the
  * proposal's parameters (which may then change between steps), or all. */
 typedef enum { FORGETS, REMEMBERS_TARGET, REMEMBERS_ALL } sampler_memory;
+
+enum { SAMPLER_OUTPUTS = 7 };
 
 typedef struct {
     hs_session *session;
@@ -31,7 +36,13 @@ typedef struct {
     hs_plan *plan;
     size_t chains, dim; /* original coordinates */
     void *state;        /* [chains][dim], in the session's number type */
-    hs_var x, next, alpha, accepted, jump, log_pi, log_pi_x, nonfinite;
+    hs_var x;
+    union {
+        struct {
+            hs_var next, alpha, accepted, jump, log_pi, log_pi_x, nonfinite;
+        };
+        hs_var output[SAMPLER_OUTPUTS]; /* the same as a list */
+    };
     hs_carried *known; /* values at the state that exist at y too: log density, score, networks */
     size_t knows;
     hs_var *next_known; /* the same at the next state */

@@ -11,7 +11,6 @@
 #include <hastings/tensor/clock.h>
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/number.h>
-#include <hastings/tensor/random.h>
 
 #undef HS_HERE
 #define HS_HERE "training"
@@ -145,10 +144,7 @@ void hs__batch_pick(batch *b, uint64_t seed, uint64_t step)
 {
     const hs_train_options *o = b->options;
     for (size_t i = 0; i < o->starts && o->points; i++) {
-        const hs_address at = { .seed = seed, .stream = STREAM_PICK, .step = step };
-        const double u = hs_random_at(HS_F64, HS_UNIFORM, at, (uint32_t)i, 0);
-        size_t pick = (size_t)(u * (double)o->n_points);
-        pick = pick < o->n_points ? pick : o->n_points - 1;
+        const size_t pick = hs__pick_start(seed, step, i, o->n_points);
         for (size_t k = 0; k < b->dim; k++)
             put(b, b->starts, i * b->dim + k, o->points[pick * b->dim + k]);
     }

@@ -4,7 +4,6 @@
 
 #include "parts_internal.h"
 #include "sampler_internal.h"
-#include "trainer_internal.h"
 #include <hastings/tensor/clock.h>
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/random.h>
