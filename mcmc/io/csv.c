@@ -3,11 +3,6 @@
 #include <ctype.h>
 #include <string.h>
 
-bool hs__span_equal(span a, span b)
-{
-    return span_length(a) == span_length(b) && memcmp(a.at, b.at, span_length(a)) == 0;
-}
-
 bool hs__span_is(span s, const char *text)
 {
     return span_length(s) == strlen(text) && memcmp(s.at, text, span_length(s)) == 0;

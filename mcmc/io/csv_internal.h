@@ -21,7 +21,6 @@ static inline int span_shown(span s, int most)
     return span_length(s) < (size_t)most ? (int)span_length(s) : most;
 }
 
-bool hs__span_equal(span a, span b);
 bool hs__span_is(span s, const char *text);
 
 /* Without blanks at its ends. */

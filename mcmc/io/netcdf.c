@@ -1,5 +1,4 @@
 /* The format in builds with and without the library NetCDF; netcdf_*.c are compiled in the former. */
-#include "chain_formats_internal.h"
 #include "netcdf_internal.h"
 
 #include <hastings/tensor/message.h>
@@ -41,11 +40,6 @@ const netcdf_stat hs__netcdf_stats[NETCDF_NUMBERS + 1] = {
     { HS_KEEP_JUMP, "jump" },
     { HS_KEEP_ACCEPTED, "accepted" },
 };
-
-double *hs__netcdf_numbers(const hs_chains *c, int i)
-{
-    return i == 0 ? c->log_pi : i == 1 ? c->alpha : c->jump;
-}
 
 #else
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <hastings/mcmc/io/netcdf.h>
+#include "chain_formats_internal.h"
 
 #define POSTERIOR "posterior"
 #define STATS     "sample_stats"
@@ -21,8 +22,5 @@ typedef struct {
 
 enum { NETCDF_NUMBERS = 3 }; /* the statistics that are numbers; the last is true or false */
 extern const netcdf_stat hs__netcdf_stats[NETCDF_NUMBERS + 1];
-
-/* The array of numbers [chains][draws] of statistic i; NULL if the chains do not have it. */
-double *hs__netcdf_numbers(const hs_chains *c, int i);
 
 #endif

@@ -242,15 +242,16 @@ static hs_status read_all(netcdf_reader *r, int stats, hs_chains **chains)
     for (size_t i = 0, offset = 0; i < r->fields && status == HS_OK; offset += r->field[i++].count)
         status = read_field(r, &r->field[i], offset, c);
     int error = NC_NOERR;
-    for (int i = 0; i < NETCDF_NUMBERS && error == NC_NOERR; i++)
-        if (variable[i] >= 0)
-            error = nc_get_var_double(stats, variable[i], hs__netcdf_numbers(c, i));
+    const size_t rows = r->chains * r->draws;
+    for (int i = 0; i < NETCDF_NUMBERS && error == NC_NOERR; i++) {
+        double *numbers = hs__chains_numbers(c, hs__netcdf_stats[i].keep);
+        if (numbers)
+            error = nc_get_var_double(stats, variable[i], numbers);
+        if (numbers && error == NC_NOERR && has_holes(numbers, rows))
+            error = NC_ERANGE;
+    }
     if (c->accepted && error == NC_NOERR)
         error = nc_get_var_schar(stats, variable[NETCDF_NUMBERS], (signed char *)c->accepted);
-    const size_t rows = r->chains * r->draws;
-    for (int i = 0; i < NETCDF_NUMBERS && error == NC_NOERR; i++)
-        if (variable[i] >= 0 && has_holes(hs__netcdf_numbers(c, i), rows))
-            error = NC_ERANGE;
     if (c->accepted && error == NC_NOERR && memchr(c->accepted, NC_FILL_BYTE, rows))
         error = NC_ERANGE;
     if (error != NC_NOERR && status == HS_OK)

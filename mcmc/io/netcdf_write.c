@@ -155,7 +155,7 @@ static void make_stats(maker *m)
     put_count(m, group, "gradients", c->gradients);
     put_count(m, group, "nonfinite", c->nonfinite);
     for (int i = 0; i < NETCDF_NUMBERS; i++) {
-        const double *numbers = hs__netcdf_numbers(c, i);
+        const double *numbers = hs__chains_numbers(c, hs__netcdf_stats[i].keep);
         if (!numbers)
             continue;
         const int variable =

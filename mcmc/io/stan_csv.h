@@ -17,6 +17,12 @@
  * ours alone are jump__ (alpha |y - x|^2) and accepted__. Numbers are written so that reading gives
  * them back exactly.
  *
+ * hs_chains_read() loads such files: the draws, which may be nan and inf, without those of the
+ * warm-up, and what is there of lp__, accept_stat__, jump__ and accepted__. Other columns that end in
+ * "__" are ignored. Names are shown as Stan does: theta[2,1]. HS_EFORMAT, with line and column, tells
+ * of a file that is empty, truncated, or has text where a number was expected, more or fewer columns
+ * than its header, or more or fewer draws than it says.
+ *
  * Functions may run on any thread, and do not depend on the locale.
  */
 #ifndef HASTINGS_MCMC_IO_STAN_CSV_H
@@ -45,19 +51,5 @@ typedef struct {
 HS_API hs_status hs_chains_save_stan_csv(const hs_chains *chains,
                                          const hs_stan_csv_options *options, const char *stem,
                                          hs_message *message) HS_MUST_CHECK;
-
-/**
- * Loads one chain from each file: the draws, without those of the warm-up, and what is there of
- * lp__, accept_stat__, jump__ and accepted__. Other columns that end in "__" are ignored. Names are
- * shown as Stan does: theta[2,1]. Draws may be nan and inf.
- *
- * HS_EIO if a file cannot be read; HS_EFORMAT, with line and column, if it is empty, truncated, or
- * has text where a number was expected, more or fewer columns than its header, or more or fewer
- * draws than it says; HS_ESHAPE if the files differ in columns or draws; HS_EOVERFLOW if one is
- * longer than memory can hold; HS_ENOMEM. `*chains` is NULL after a failure. `names` and `message`
- * may be NULL.
- */
-HS_API hs_status hs_chains_load_stan_csv(hs_chains **chains, const char *const *paths, size_t count,
-                                         hs_chain_names *names, hs_message *message) HS_MUST_CHECK;
 
 #endif

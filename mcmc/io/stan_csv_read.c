@@ -16,10 +16,10 @@
 
 enum { LONGEST_NUMBER = 63, SHOWN = 40 };
 
-/* What a column is. */
-typedef enum { IGNORED, DRAW, LOG_PI, ALPHA, JUMP, ACCEPTED } role;
+/* What a column is: one of these, or the HS_KEEP_ flag of an array. */
+enum { IGNORED = 0, DRAW = HS_KEEP_ALL + 1 };
 
-/* One file. */
+/* The file. */
 typedef struct {
     const char *path;
     hs_message *message;
@@ -27,24 +27,13 @@ typedef struct {
     span header;
     size_t samples, warmup, thin, save_warmup; /* as the file says; SIZE_MAX if it does not */
     double seconds;
+    size_t columns, dim;
+    span *name;     /* [columns] */
+    unsigned *role; /* [columns] */
+    hs_arena memory;
 } source;
 
-/* What all files have in common: known after the first. */
-typedef struct {
-    const char *path; /* of the first */
-    size_t columns, draws, dim;
-    unsigned keep;
-    span *name; /* [columns] */
-    role *role; /* [columns] */
-    hs_arena text;
-} layout;
-
 #define SOURCE_FAIL(s, status, ...) hs_message_fail((s)->message, status, "%.300s" __VA_ARGS__)
-
-static hs_status no_memory(const source *s)
-{
-    return SOURCE_FAIL(s, HS_ENOMEM, ": out of memory", s->path);
-}
 
 /* ---- Lines and fields ------------------------------------------------------------------------ */
 
@@ -185,15 +174,15 @@ static hs_status count_draws(const source *s, size_t *skip, size_t *draws)
 
 /* ---- Columns --------------------------------------------------------------------------------- */
 
-static role role_of(span name)
+static unsigned role_of(span name)
 {
     static const struct {
         const char *name;
-        role role;
-    } known[] = { { "lp__", LOG_PI },
-                  { "accept_stat__", ALPHA },
-                  { "jump__", JUMP },
-                  { "accepted__", ACCEPTED } };
+        unsigned role;
+    } known[] = { { "lp__", HS_KEEP_LOG_PI },
+                  { "accept_stat__", HS_KEEP_ALPHA },
+                  { "jump__", HS_KEEP_JUMP },
+                  { "accepted__", HS_KEEP_ACCEPTED } };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (hs__span_is(name, known[i].name))
             return known[i].role;
@@ -201,71 +190,42 @@ static role role_of(span name)
     return sampler ? IGNORED : DRAW;
 }
 
-/* Takes the columns from the header of the first file. */
-static hs_status take_layout(const source *s, layout *l)
+/* Takes the columns from the header; `keep` tells the arrays among them. */
+static hs_status take_columns(source *s, unsigned *keep)
 {
-    static const unsigned keep[] = {
-        0, 0, HS_KEEP_LOG_PI, HS_KEEP_ALPHA, HS_KEEP_JUMP, HS_KEEP_ACCEPTED
-    };
-    const size_t length = span_length(s->header);
-    char *copy = hs_arena_alloc(&l->text, length); /* outlives the file */
-    l->path = s->path;
-    l->columns = count_fields(s->header);
-    l->name = hs_arena_alloc(&l->text, l->columns * sizeof *l->name);
-    l->role = hs_arena_alloc(&l->text, l->columns * sizeof *l->role);
-    if (!copy || !l->name || !l->role)
-        return no_memory(s);
-    memcpy(copy, s->header.at, length);
-    span line = { copy, copy + length };
-    for (size_t i = 0; i < l->columns; i++) {
-        l->name[i] = next_field(&line);
-        l->role[i] = role_of(l->name[i]);
-        l->dim += l->role[i] == DRAW;
-        l->keep |= keep[l->role[i]];
+    span line = s->header;
+    s->columns = count_fields(line);
+    s->name = hs_arena_alloc(&s->memory, s->columns * sizeof *s->name);
+    s->role = hs_arena_alloc(&s->memory, s->columns * sizeof *s->role);
+    if (!s->name || !s->role)
+        return SOURCE_FAIL(s, HS_ENOMEM, ": out of memory", s->path);
+    for (size_t i = 0; i < s->columns; i++) {
+        s->name[i] = next_field(&line);
+        s->role[i] = role_of(s->name[i]);
+        s->dim += s->role[i] == DRAW;
+        *keep |= s->role[i] & HS_KEEP_ALL;
     }
-    if (l->dim == 0)
+    if (s->dim == 0)
         return SOURCE_FAIL(s, HS_EFORMAT,
                            ", line %zu: all columns end in \"__\" and are about the sampler",
                            s->path, s->text.line);
     return HS_OK;
 }
 
-/* Another file has to have the same. */
-static hs_status compare_layout(const source *s, const layout *l, size_t draws)
+static hs_status show_names(const source *s, hs_chain_names *names)
 {
-    span line = s->header;
-    const size_t columns = count_fields(line);
-    for (size_t i = 0; i < columns && i < l->columns; i++) {
-        const span name = next_field(&line), expected = l->name[i];
-        if (!hs__span_equal(name, expected))
-            return SOURCE_FAIL(s, HS_ESHAPE,
-                               ", line %zu, column %zu is \"%.*s\", but \"%.*s\" in %.200s",
-                               s->path, s->text.line, i + 1, span_shown(name, 60), name.at,
-                               span_shown(expected, 60), expected.at, l->path);
-    }
-    if (columns != l->columns)
-        return SOURCE_FAIL(s, HS_ESHAPE, ", line %zu has %zu columns, %.200s has %zu", s->path,
-                           s->text.line, columns, l->path, l->columns);
-    if (draws != l->draws)
-        return SOURCE_FAIL(s, HS_ESHAPE, ": it has %zu draws, %.200s has %zu", s->path, draws,
-                           l->path, l->draws);
-    return HS_OK;
-}
-
-static hs_status show_names(const layout *l, hs_chain_names *names, hs_message *message)
-{
-    names->name = hs_arena_alloc(&names->text, l->dim * sizeof *names->name);
-    for (size_t i = 0; names->name && i < l->columns; i++) {
-        if (l->role[i] != DRAW)
+    names->name = hs_arena_alloc(&names->text, s->dim * sizeof *names->name);
+    for (size_t i = 0; names->name && i < s->columns; i++) {
+        const span name = s->name[i];
+        if (s->role[i] != DRAW)
             continue;
-        const char *name =
-            hs__stan_shown_name(&names->text, l->name[i].at, span_length(l->name[i]));
-        if (!name)
+        const char *shown = hs__stan_shown_name(&names->text, name.at, span_length(name));
+        if (!shown)
             break;
-        names->name[names->count++] = name;
+        names->name[names->count++] = shown;
     }
-    if (names->count < l->dim)
-        return hs_message_fail(message, HS_ENOMEM, "%.300s: out of memory for names", l->path);
+    if (names->count < s->dim)
+        return SOURCE_FAIL(s, HS_ENOMEM, ": out of memory for names", s->path);
     return HS_OK;
 }
 
@@ -287,44 +247,31 @@ static bool parse_number(span field, double *value)
     return end != text && *end == '\0';
 }
 
-static hs_status take_row(const source *s, span line, const layout *l, hs_chains *c, size_t at)
+static hs_status take_row(const source *s, span line, hs_chains *c, size_t draw)
 {
     const size_t count = count_fields(line);
-    if (count != l->columns)
+    if (count != s->columns)
         return SOURCE_FAIL(s, HS_EFORMAT, ", line %zu has %zu columns, the header has %zu", s->path,
-                           s->text.line, count, l->columns);
-    double *x = c->x + at * c->dim, value = 0;
-    for (size_t i = 0; i < l->columns; i++) {
-        const span field = next_field(&line), name = l->name[i];
+                           s->text.line, count, s->columns);
+    double *x = hs_chains_draw(c, 0, draw), value = 0;
+    for (size_t i = 0; i < s->columns; i++) {
+        const span field = next_field(&line), name = s->name[i];
         if (!parse_number(field, &value))
             return SOURCE_FAIL(s, HS_EFORMAT,
                                ", line %zu, column %zu (%.*s): \"%.*s\" is not a number", s->path,
                                s->text.line, i + 1, span_shown(name, 60), name.at,
                                span_shown(field, SHOWN), field.at);
-        switch (l->role[i]) {
-        case DRAW:
+        if (s->role[i] == DRAW)
             *x++ = value;
-            break;
-        case LOG_PI:
-            c->log_pi[at] = value;
-            break;
-        case ALPHA:
-            c->alpha[at] = value;
-            break;
-        case JUMP:
-            c->jump[at] = value;
-            break;
-        case ACCEPTED:
-            c->accepted[at] = value != 0;
-            break;
-        case IGNORED:
-            break;
-        }
+        else if (s->role[i] == HS_KEEP_ACCEPTED)
+            c->accepted[draw] = value != 0;
+        else if (s->role[i] != IGNORED)
+            hs__chains_numbers(c, s->role[i])[draw] = value;
     }
     return HS_OK;
 }
 
-static hs_status take_rows(source *s, const layout *l, size_t skip, hs_chains *c, size_t chain)
+static hs_status take_rows(source *s, size_t skip, hs_chains *c)
 {
     hs_status status = HS_OK;
     size_t row = 0;
@@ -334,35 +281,13 @@ static hs_status take_rows(source *s, const layout *l, size_t skip, hs_chains *c
             continue;
         }
         /* Rows of the warm-up are checked too; the first draw takes their place. */
-        const size_t draw = row > skip ? row - skip : 0;
-        status = take_row(s, line, l, c, chain * c->draws + draw);
+        status = take_row(s, line, c, row > skip ? row - skip : 0);
         row++;
     }
     return status;
 }
 
-/* ---- Files ----------------------------------------------------------------------------------- */
-
-static hs_status load_file(source *s, layout *l, size_t chain, size_t count, hs_chains **chains)
-{
-    size_t skip = 0, draws = 0;
-    hs_status status = take_header(s);
-    if (status == HS_OK)
-        status = count_draws(s, &skip, &draws);
-    if (status == HS_OK && chain == 0) {
-        l->draws = draws;
-        status = take_layout(s, l);
-        if (status == HS_OK)
-            status = hs_chains_new(chains, count, draws, l->dim, l->keep, s->message);
-    } else if (status == HS_OK) {
-        status = compare_layout(s, l, draws);
-    }
-    if (status == HS_OK)
-        status = take_rows(s, l, skip, *chains, chain);
-    if (status == HS_OK && isfinite(s->seconds) && s->seconds > (*chains)->seconds)
-        (*chains)->seconds = s->seconds; /* chains run side by side */
-    return status;
-}
+/* ---- The file -------------------------------------------------------------------------------- */
 
 /* What was not known was written as a column of nan. */
 static void forget_if_unknown(double **numbers, size_t n)
@@ -374,66 +299,48 @@ static void forget_if_unknown(double **numbers, size_t n)
     *numbers = NULL;
 }
 
-static hs_status load_files(hs_chains **chains, const char *const *paths, size_t count, layout *l,
-                            hs_message *message)
+static hs_status load(source *s, hs_chains **chains, hs_chain_names *names)
 {
-    hs_status status = HS_OK;
-    for (size_t m = 0; m < count && status == HS_OK; m++) {
-        char *bytes = NULL;
-        size_t length = 0;
-        status = hs__dataset_read_file(paths[m], SIZE_MAX / 4, &bytes, &length, message);
-        if (status == HS_OK && memchr(bytes, '\0', length))
-            status = hs_message_fail(message, HS_EFORMAT,
-                                     "%.300s: not a text file, so not one of CmdStan's", paths[m]);
-        if (status == HS_OK) {
-            source s = { .path = paths[m],
-                         .message = message,
-                         .text = { bytes, bytes + length, 0 } };
-            status = load_file(&s, l, m, count, chains);
-        }
-        hs_free(bytes);
-    }
-    if (status == HS_OK) {
-        forget_if_unknown(&(*chains)->log_pi, count * l->draws);
-        forget_if_unknown(&(*chains)->alpha, count * l->draws);
-    }
-    return status;
-}
-
-hs_status hs_chains_load_stan_csv(hs_chains **chains, const char *const *paths, size_t count,
-                                  hs_chain_names *names, hs_message *message)
-{
-    hs_message_clear(message);
-    if (names)
-        *names = (hs_chain_names){ 0 };
-    if (chains)
-        *chains = NULL;
-    if (!chains || !paths || count == 0)
-        return hs_message_fail(message, HS_EINVAL,
-                               "hs_chains_load_stan_csv: no files, or no place for the chains");
-    for (size_t m = 0; m < count; m++)
-        if (!paths[m])
-            return hs_message_fail(message, HS_EINVAL,
-                                   "hs_chains_load_stan_csv: path %zu is missing", m);
-    csv_locale locale;
-    if (!hs__csv_begin_numbers(&locale))
-        return hs_message_fail(message, HS_ENOMEM, "%.300s: no \"C\" locale", paths[0]);
-    layout l = { 0 };
-    hs_status status = load_files(chains, paths, count, &l, message);
-    if (status == HS_OK && names)
-        status = show_names(&l, names, message);
-    hs__csv_end_numbers(&locale);
-    hs_arena_free(&l.text);
-    if (status != HS_OK) {
-        hs_chains_free(*chains);
-        *chains = NULL;
-        hs_chain_names_free(names);
-    }
-    return status;
+    size_t skip = 0, draws = 0;
+    unsigned keep = 0;
+    hs_status status = take_header(s);
+    if (status == HS_OK)
+        status = count_draws(s, &skip, &draws);
+    if (status == HS_OK)
+        status = take_columns(s, &keep);
+    if (status == HS_OK)
+        status = hs_chains_new(chains, 1, draws, s->dim, keep, s->message);
+    if (status == HS_OK)
+        status = take_rows(s, skip, *chains);
+    if (status == HS_OK)
+        status = show_names(s, names);
+    if (status != HS_OK)
+        return status;
+    (*chains)->seconds = isfinite(s->seconds) && s->seconds > 0 ? s->seconds : 0;
+    forget_if_unknown(&(*chains)->log_pi, draws);
+    forget_if_unknown(&(*chains)->alpha, draws);
+    return HS_OK;
 }
 
 hs_status hs__stan_csv_read(hs_chains **chains, hs_chain_names *names, const char *path,
                             hs_message *message)
 {
-    return hs_chains_load_stan_csv(chains, &path, 1, names, message);
+    char *bytes;
+    size_t length = 0;
+    hs_status status = hs__dataset_read_file(path, SIZE_MAX / 4, &bytes, &length, message);
+    if (status != HS_OK)
+        return status;
+    source s = { .path = path, .message = message, .text = { bytes, bytes + length, 0 } };
+    csv_locale locale;
+    if (memchr(bytes, '\0', length)) {
+        status = SOURCE_FAIL(&s, HS_EFORMAT, ": not a text file, so not one of CmdStan's", path);
+    } else if (!hs__csv_begin_numbers(&locale)) {
+        status = SOURCE_FAIL(&s, HS_ENOMEM, ": no \"C\" locale", path);
+    } else {
+        status = load(&s, chains, names);
+        hs__csv_end_numbers(&locale);
+    }
+    hs_arena_free(&s.memory);
+    hs_free(bytes);
+    return status;
 }
