@@ -43,7 +43,6 @@ extern "C" {
 #include <hastings/flows/elementary.h>
 #include <hastings/flows/flow.h>
 
-#include <hastings/mcmc/io/chain_names.h>
 #include <hastings/mcmc/chains.h>
 #include <hastings/mcmc/io/chains_file.h>
 #include <hastings/mcmc/io/dataset.h>

@@ -1,11 +1,5 @@
 #include <hastings/mcmc/chains.h>
 
-#include <string.h>
-
-#include <hastings/tensor/memory.h>
-
-#include <hastings/tensor/message.h>
-
 hs_status hs_chains_new(hs_chains **chains, size_t count, size_t draws, size_t dim, unsigned keep,
                         hs_message *message)
 {
@@ -55,4 +49,12 @@ void hs_chains_free(hs_chains *c)
     hs_free(c->jump);
     hs_free(c->accepted);
     hs_free(c);
+}
+
+void hs_chain_names_free(hs_chain_names *names)
+{
+    if (!names)
+        return;
+    hs_arena_free(&names->text);
+    *names = (hs_chain_names){ 0 };
 }

@@ -39,8 +39,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <hastings/nn/file.h>
-#include <hastings/tensor/status.h>
+#include <hastings/tensor/memory.h>
+#include <hastings/tensor/message.h>
 
 /** Draws of several chains. Every array but x may be NULL. */
 typedef struct {
@@ -79,6 +79,17 @@ static inline double *hs_chains_draw(const hs_chains *chains, size_t m, size_t n
 {
     return chains->x + (m * chains->draws + n) * chains->dim;
 }
+
+/** Names of coordinates, as they are shown: "mu", "theta[1]", "x[0]". Functions that fill them expect
+ *  nothing of what was there before, and leave them empty after a failure. */
+typedef struct {
+    size_t count;      /**< how many: hs_chains.dim */
+    const char **name; /**< [count], each ended by '\0' */
+    hs_arena text;     /**< owns it all */
+} hs_chain_names;
+
+/** Frees what the names own, and empties them; NULL is allowed. */
+HS_API void hs_chain_names_free(hs_chain_names *names);
 
 /** Saves x, of shape (chains, draws, dim). HS_EIO if the file cannot be written. */
 HS_API hs_status hs_chains_save(const hs_chains *chains, const char *path,

@@ -18,7 +18,6 @@
 #ifndef HASTINGS_MCMC_IO_CHAINS_FILE_H
 #define HASTINGS_MCMC_IO_CHAINS_FILE_H
 
-#include <hastings/mcmc/io/chain_names.h>
 #include <hastings/mcmc/chains.h>
 
 /** A format of chains. */

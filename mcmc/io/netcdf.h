@@ -32,7 +32,6 @@
 #ifndef HASTINGS_MCMC_IO_NETCDF_H
 #define HASTINGS_MCMC_IO_NETCDF_H
 
-#include <hastings/mcmc/io/chain_names.h>
 #include <hastings/mcmc/chains.h>
 
 /** Zero is the default of each. */

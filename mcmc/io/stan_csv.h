@@ -30,7 +30,6 @@
 
 #include <stdint.h>
 
-#include <hastings/mcmc/io/chain_names.h>
 #include <hastings/mcmc/chains.h>
 
 /** Zero is the default of each. */
