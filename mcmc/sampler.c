@@ -266,11 +266,10 @@ bool hs__sampler_check_start(sampler *sm)
     for (size_t c = 0; c < sm->chains; c++) {
         const double log_pi = hs__sampler_value(sm, sm->log_pi_x, c);
         if (!isfinite(log_pi))
-            return SESSION_FALSE(
-                sm->session, HS_ENONFINITE,
-                "chain %zu: the log density at its start point is %g; chains must start "
-                "where the density is positive and finite",
-                c, log_pi);
+            return SESSION_FALSE(sm->session, HS_ENONFINITE,
+                                 "chain %zu: the log density at its start point is %g; chains must "
+                                 "start where the density is positive and finite",
+                                 c, log_pi);
     }
     return true;
 }

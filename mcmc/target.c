@@ -86,11 +86,10 @@ hs_var hs_target_draw_at(const hs_target *t, hs_tape *tape, hs_extent extent, ui
                          const char *at)
 {
     if (!hs_target_can_draw(t))
-        return hs_tape_fail(
-            tape, HS_EINVAL, at,
-            "target \"%s\" cannot be sampled directly: give start points, or a chain "
-            "to draw them from",
-            hs_target_name(t));
+        return hs_tape_fail(tape, HS_EINVAL, at,
+                            "target \"%s\" cannot be sampled directly: give start points, or a "
+                            "chain to draw them from",
+                            hs_target_name(t));
     hs_var x = t->spec.draw(t->spec.self, tape, extent, stream);
     const bool fits = hs__is_vector(x, t->spec.dim, "target", t->spec.name, "a draw", at);
     return fits ? x : (hs_var){ tape, -1 };

@@ -74,11 +74,10 @@ static bool check_options(hs_session *s, const hs_target *target, const hs_propo
     else if (o->points && o->n_points == 0)
         hs_session_fail(s, HS_EINVAL, "training: the list of start points is empty");
     else if (!o->points && !hs_target_can_draw(target))
-        hs_session_fail(
-            s, HS_EINVAL,
-            "training: target \"%s\" cannot be sampled directly: give `points`, such as "
-            "the draws of a chain",
-            hs_target_name(target));
+        hs_session_fail(s, HS_EINVAL,
+                        "training: target \"%s\" cannot be sampled directly: give `points`, such "
+                        "as the draws of a chain",
+                        hs_target_name(target));
     else if (o->online && (!o->points || o->n_points < full->starts))
         hs_session_fail(
             s, HS_EINVAL,
@@ -215,14 +214,14 @@ static void explain(trainer *t)
                t->options.starts * again.dim * hs_dtype_size(hs_session_dtype(s)));
     if (hs__batch_run(&again, t->seed, t->step)) {
         if (hs_plan_nonfinite(again.plan, &found))
-            hs_session_fail(
-                s, HS_ENONFINITE,
-                "step %llu: loss or gradient is not finite; the first such number is %g, "
-                "in %s%s%s (%s), row %zu (start %zu), coordinate %zu",
-                (unsigned long long)t->step, found.value, found.op, found.name[0] ? " " : "",
-                found.name, found.at, found.row,
-                hs_var_extent(found.node) == HS_ROW ? found.row / t->options.proposals : found.row,
-                found.coordinate);
+            hs_session_fail(s, HS_ENONFINITE,
+                            "step %llu: loss or gradient is not finite; the first such number is "
+                            "%g, in %s%s%s (%s), row %zu (start %zu), coordinate %zu",
+                            (unsigned long long)t->step, found.value, found.op,
+                            found.name[0] ? " " : "", found.name, found.at, found.row,
+                            hs_var_extent(found.node) == HS_ROW ? found.row / t->options.proposals
+                                                                : found.row,
+                            found.coordinate);
         else
             hs_session_fail(s, HS_ENONFINITE, "step %llu: the norm of the gradient is not finite",
                             (unsigned long long)t->step);

@@ -136,8 +136,7 @@ static hs_status compare(const part *first, const part *other, hs_message *messa
     if (a->draws != b->draws || a->dim != b->dim)
         return hs_message_fail(
             message, HS_ESHAPE,
-            "%.200s has chains of %zu draws in %zu dimensions, but %.200s of %zu "
-            "draws in %zu",
+            "%.200s has chains of %zu draws in %zu dimensions, but %.200s of %zu draws in %zu",
             other->path, b->draws, b->dim, first->path, a->draws, a->dim);
     for (size_t i = 0; first->named && other->named && i < a->dim; i++)
         if (strcmp(first->names.name[i], other->names.name[i]) != 0)

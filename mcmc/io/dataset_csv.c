@@ -67,10 +67,10 @@ static hs_status parse_number(const scanner *s, size_t column, span field, doubl
     if (strspn(text, "0123456789+-.eE") == length)
         *value = strtod(text, &end);
     if (end == text || *end)
-        return FIELD_FAIL(s, column, HS_EFORMAT,
-                          "\"%.*s\" is not a number; categories must be made columns of 0 and 1 "
-                          "first",
-                          SHOWN, text);
+        return FIELD_FAIL(
+            s, column, HS_EFORMAT,
+            "\"%.*s\" is not a number; categories must be made columns of 0 and 1 first", SHOWN,
+            text);
     if (!isfinite(*value))
         return FIELD_FAIL(s, column, HS_ENONFINITE, "%.*s is too large for a number", SHOWN, text);
     return HS_OK;
@@ -96,10 +96,10 @@ static hs_status read_header(scanner *s, hs_arena *arena, size_t *columns, size_
                                "%.300s, line 1: %zu columns, the limit is %zu features and a label",
                                s->path, count, most - 1);
     if (count < 2)
-        return hs_message_fail(s->message, HS_EFORMAT,
-                               "%.300s, line 1: one column only, expected features and a label, "
-                               "separated by commas",
-                               s->path);
+        return hs_message_fail(
+            s->message, HS_EFORMAT,
+            "%.300s, line 1: one column only, expected features and a label, separated by commas",
+            s->path);
     const char **names = hs_arena_alloc(arena, count * sizeof *names);
     bool last, numbers = true;
     for (size_t i = 0; names && i < count; i++) {
@@ -222,8 +222,7 @@ static hs_status standardise(hs_dataset *d, bool allow_constant, const char *pat
         if (!varies && !allow_constant)
             return hs_message_fail(
                 message, HS_EINVAL,
-                "%.300s: column \"%.60s\" has the value %g in all rows and cannot "
-                "be standardised",
+                "%.300s: column \"%.60s\" has the value %g in all rows and cannot be standardised",
                 path, d->names[i], d->x[i]);
         if (!isfinite(variance) || (varies && !(variance > 0)))
             return hs_message_fail(message, HS_EINVAL,

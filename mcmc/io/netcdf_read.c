@@ -82,16 +82,14 @@ static hs_status add_field(netcdf_reader *r, netcdf_field *field)
     }
     /* Nothing can be compressed to less than a thousandth. */
     if (numbers / 1024 > r->bytes)
-        return NETCDF_FAIL(r, HS_EFORMAT,
-                           "variable \"%.100s\" has %llu numbers, which cannot be in a file of "
-                           "%llu bytes",
-                           r->path, field->name, (unsigned long long)numbers,
-                           (unsigned long long)r->bytes);
+        return NETCDF_FAIL(
+            r, HS_EFORMAT,
+            "variable \"%.100s\" has %llu numbers, which cannot be in a file of %llu bytes",
+            r->path, field->name, (unsigned long long)numbers, (unsigned long long)r->bytes);
     if (r->fields > 0 && (chains != r->chains || draws != r->draws))
         return NETCDF_FAIL(
             r, HS_ESHAPE,
-            "variable \"%.100s\" has %zu chains of %zu draws, expected %zu of %zu as "
-            "those before",
+            "variable \"%.100s\" has %zu chains of %zu draws, expected %zu of %zu as those before",
             r->path, field->name, chains, draws, r->chains, r->draws);
     r->chains = chains;
     r->draws = draws;
@@ -141,10 +139,10 @@ static hs_status choose_fields(netcdf_reader *r, const char *wanted)
     if (status == HS_OK && r->fields == 0 && wanted)
         return NETCDF_FAIL(r, HS_EFORMAT, "it has no variable \"%.100s\"", r->path, wanted);
     if (status == HS_OK && r->fields == 0)
-        return NETCDF_FAIL(r, HS_EFORMAT,
-                           "no variable of its %d is floating-point numbers whose axes begin with "
-                           "chain and draw",
-                           r->path, count);
+        return NETCDF_FAIL(
+            r, HS_EFORMAT,
+            "no variable of its %d is floating-point numbers whose axes begin with chain and draw",
+            r->path, count);
     return status;
 }
 

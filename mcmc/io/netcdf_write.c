@@ -230,9 +230,8 @@ hs_status hs_chains_save_netcdf(const hs_chains *c, const hs_netcdf_options *opt
     if (error != NC_NOERR)
         return hs_message_fail(
             message, HS_ENOMEM,
-            "%.300s: cannot make the file in memory, probably there is too little: "
-            "%s",
-            path, nc_strerror(error));
+            "%.300s: cannot make the file in memory, probably there is too little: %s", path,
+            nc_strerror(error));
     const hs_status saved = hs_file_save(path, image.memory, image.size, message);
     free(image.memory);
     return saved;

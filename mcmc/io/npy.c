@@ -197,10 +197,10 @@ static hs_status check_header(reader *r, const npy_header *header)
         return READER_FAIL(r, HS_ESHAPE, "it has %zu axes, expected 3: chains, draws, dim", r->path,
                            header->rank);
     if (header->fortran_order)
-        return READER_FAIL(r, HS_ESHAPE,
-                           "it is in Fortran order, expected C order (in NumPy: "
-                           "numpy.ascontiguousarray(x))",
-                           r->path);
+        return READER_FAIL(
+            r, HS_ESHAPE,
+            "it is in Fortran order, expected C order (in NumPy: numpy.ascontiguousarray(x))",
+            r->path);
     uint64_t numbers = 1;
     for (int axis = 0; axis < 3; axis++) {
         if (header->shape[axis] == 0)

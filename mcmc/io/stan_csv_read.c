@@ -114,10 +114,10 @@ static hs_status check_header(const source *s)
 {
     const unsigned char first = (unsigned char)*s->header.at;
     if (!isalpha(first))
-        return SOURCE_FAIL(s, HS_EFORMAT,
-                           ", line %zu: expected the names of columns, which begin with a letter, "
-                           "found \"%.*s\"",
-                           s->path, s->text.line, span_shown(s->header, SHOWN), s->header.at);
+        return SOURCE_FAIL(
+            s, HS_EFORMAT,
+            ", line %zu: expected the names of columns, which begin with a letter, found \"%.*s\"",
+            s->path, s->text.line, span_shown(s->header, SHOWN), s->header.at);
     span line = s->header;
     const size_t columns = count_fields(line);
     for (size_t i = 0; i < columns; i++)

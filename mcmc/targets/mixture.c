@@ -76,13 +76,12 @@ static hs_target *mixture_new(hs_session *s, const char *name, const char *at, s
         return NULL;
     *m = (mixture){ .at = at, .dim = dim };
     if (n == 0 || !o->means || (o->sd != 0) + !!o->component_sds + !!o->sds > 1)
-        return SESSION_NULL(s, HS_EINVAL,
-                            n == 0 ? "target \"%s\" has no components"
-                            : !o->means
-                                ? "target \"%s\" has no means"
-                                : "target \"%s\": only one of sd, component_sds and sds can be "
-                                  "given",
-                            name);
+        return SESSION_NULL(
+            s, HS_EINVAL,
+            n == 0      ? "target \"%s\" has no components"
+            : !o->means ? "target \"%s\" has no means"
+                        : "target \"%s\": only one of sd, component_sds and sds can be given",
+            name);
     const hs_shape table = hs_dims(n, dim);
     double *sds = hs__target_array_new(s, &m->sds, "sd", table);
     double *inverse = hs__target_array_new(s, &m->inverse, "1 / sd", table);
