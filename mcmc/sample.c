@@ -196,8 +196,7 @@ static bool open_run(run *r, const hs_target *target, const hs_proposal *proposa
 hs_chains *hs_sample(hs_session *s, const hs_target *target, const hs_proposal *proposal,
                      const hs_sample_options *options)
 {
-    static const hs_sample_options defaults;
-    run r = { .session = s, .options = options ? *options : defaults };
+    run r = { .session = s, .options = options ? *options : (hs_sample_options){ 0 } };
     if (hs_session_status(s) || !check_options(s, target, proposal, &r.options))
         return NULL;
     bool ok = open_run(&r, target, proposal) && run_chains(&r);

@@ -160,9 +160,8 @@ static bool run(tuner *t, hs_tuning *result)
 hs_status hs_tune(hs_session *s, const hs_target *target, const hs_proposal *proposal,
                   const hs_tune_options *options, hs_tuning *result)
 {
-    static const hs_tune_options defaults;
     hs_tuning unwanted;
-    tuner t = { .session = s, .options = options ? *options : defaults };
+    tuner t = { .session = s, .options = options ? *options : (hs_tune_options){ 0 } };
     hs_tune_options *o = &t.options;
     o->chains = o->chains ? o->chains : 16;
     o->steps = o->steps ? o->steps : 1000;

@@ -3,11 +3,9 @@
 #include "chain_formats_internal.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <hastings/tensor/memory.h>
 #include <hastings/tensor/message.h>
@@ -16,6 +14,16 @@
 const unsigned char hs__npy_magic[6] = { 0x93, 'N', 'U', 'M', 'P', 'Y' };
 
 /* ---- The header: a Python dictionary -------------------------------------------------------- */
+
+enum { LONGEST = 65536 }; /* text that we read */
+
+/* What the text says. */
+typedef struct {
+    char descr[32];
+    bool fortran_order;
+    size_t rank;
+    uint64_t shape[3]; /* the first three axes */
+} npy_header;
 
 typedef struct {
     const char *at, *end;
@@ -93,7 +101,9 @@ static void take_shape(cursor *c, npy_header *header)
     take(c, ')');
 }
 
-bool hs__npy_parse(const char *text, size_t length, npy_header *header)
+/* Parses a text such as {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }; false if it is
+ * something else. */
+static bool parse(const char *text, size_t length, npy_header *header)
 {
     cursor c = { text, text + length, true };
     *header = (npy_header){ 0 };
@@ -130,7 +140,7 @@ bool hs__npy_parse(const char *text, size_t length, npy_header *header)
 /* ---- Loading --------------------------------------------------------------------------------- */
 
 typedef struct {
-    int fd;
+    FILE *file;
     const char *path;
     hs_message *message;
     uint64_t length, position;
@@ -140,19 +150,14 @@ typedef struct {
 
 static hs_status read_exactly(reader *r, void *bytes, size_t n)
 {
-    for (size_t done = 0; done < n;) {
-        const ssize_t part = read(r->fd, (char *)bytes + done, n - done);
-        if (part < 0 && errno == EINTR)
-            continue;
-        if (part < 0)
-            return READER_FAIL(r, HS_EIO, "cannot read it: %s", r->path, strerror(errno));
-        if (part == 0)
-            return READER_FAIL(r, HS_EFORMAT, "truncated: it ends at byte %llu", r->path,
-                               (unsigned long long)(r->position + done));
-        done += (size_t)part;
-    }
-    r->position += n;
-    return HS_OK;
+    const size_t done = fread(bytes, 1, n, r->file);
+    r->position += done;
+    if (done == n)
+        return HS_OK;
+    if (ferror(r->file))
+        return READER_FAIL(r, HS_EIO, "cannot read it: %s", r->path, strerror(errno));
+    return READER_FAIL(r, HS_EFORMAT, "truncated: it ends at byte %llu", r->path,
+                       (unsigned long long)r->position);
 }
 
 static hs_status read_header(reader *r, npy_header *header)
@@ -174,14 +179,14 @@ static hs_status read_header(reader *r, npy_header *header)
             return status;
         length |= (uint32_t)prefix[10] << 16 | (uint32_t)prefix[11] << 24;
     }
-    if (length > NPY_LONGEST)
+    if (length > LONGEST)
         return READER_FAIL(r, HS_EFORMAT, "damaged: a header of %lu bytes", r->path,
                            (unsigned long)length);
     char *text = hs_alloc(length + 1);
     if (!text)
         return READER_FAIL(r, HS_ENOMEM, "out of memory for its header", r->path);
     status = read_exactly(r, text, length);
-    if (status == HS_OK && !hs__npy_parse(text, length, header))
+    if (status == HS_OK && !parse(text, length, header))
         status = READER_FAIL(r, HS_EFORMAT, "damaged: its header cannot be understood", r->path);
     hs_free(text);
     return status;
@@ -263,11 +268,10 @@ hs_status hs_chains_load(hs_chains **chains, const char *path, hs_draws_order or
     *chains = NULL;
     if (!path || (order != HS_CHAIN_FIRST && order != HS_DRAW_FIRST))
         return hs_message_fail(message, HS_EINVAL, "hs_chains_load: no path, or an unknown order");
-    reader r = { .path = path, .message = message };
-    r.fd = open(path, O_RDONLY | O_CLOEXEC);
+    reader r = { .file = fopen(path, "rbe"), .path = path, .message = message };
     struct stat found;
     hs_status status;
-    if (r.fd < 0 || fstat(r.fd, &found) != 0) {
+    if (!r.file || fstat(fileno(r.file), &found) != 0) {
         status = READER_FAIL(&r, HS_EIO, "cannot open it: %s", path, strerror(errno));
     } else if (!S_ISREG(found.st_mode)) {
         status = READER_FAIL(&r, HS_EIO, "not a regular file", path);
@@ -275,8 +279,8 @@ hs_status hs_chains_load(hs_chains **chains, const char *path, hs_draws_order or
         r.length = (uint64_t)found.st_size;
         status = load(&r, order, chains);
     }
-    if (r.fd >= 0)
-        close(r.fd);
+    if (r.file)
+        fclose(r.file);
     if (status != HS_OK) {
         hs_chains_free(*chains);
         *chains = NULL;

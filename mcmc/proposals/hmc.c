@@ -41,8 +41,7 @@ static void hmc_moves(void *self, hs_var x, hs_var n, hs_move *move)
 
 hs_proposal *hs_hmc(hs_session *s, const hs_target *target, const hs_hmc_options *options)
 {
-    static const hs_hmc_options defaults;
-    const hs_hmc_options *o = options ? options : &defaults;
+    const hs_hmc_options *o = options ? options : &(hs_hmc_options){ 0 };
     if (!hs__is_there(s, target, "HMC", "target"))
         return NULL;
     const size_t dim = hs_target_dim(target);

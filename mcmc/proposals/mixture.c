@@ -185,8 +185,7 @@ static hs_param add_numbered(hs_params *ps, const char *name, size_t k, hs_shape
 
 hs_proposal *hs_position_mixture(hs_session *s, const hs_position_mixture_options *options)
 {
-    static const hs_position_mixture_options defaults;
-    const hs_position_mixture_options *o = options ? options : &defaults;
+    const hs_position_mixture_options *o = options ? options : &(hs_position_mixture_options){ 0 };
     const size_t components = o->components ? o->components : 4;
     const double sd = o->sd != 0 ? o->sd : 1;
     if (o->dim == 0 || components > HS_MAX_WAYS || !(sd > 0))

@@ -13,9 +13,11 @@
 #undef HS_HERE
 #define HS_HERE "multi-scheme proposal"
 
+enum { MU_L, SIGMA_L, MU_D, SIGMA_D, NETWORKS };
+
 typedef struct {
     hs_flow *flow;
-    hs_mlp mu_l, sigma_l, mu_d, sigma_d; /* sigmas are logarithms */
+    hs_mlp net[NETWORKS]; /* those of sigma give its logarithm */
 } multi_scheme;
 
 /* ---- The proposal --------------------------------------------------------------------------- */
@@ -24,22 +26,24 @@ static hs_var draw_scored(void *self, hs_var x, hs_var n, hs_var *log_g)
 {
     const multi_scheme *m = self;
     hs_var latent = hs_flow_inverse(m->flow, x, NULL), log_det;
-    hs_var log_l = hs_mlp_apply(&m->sigma_l, latent), log_d = hs_mlp_apply(&m->sigma_d, x);
-    hs_var z = hs_add(hs_mlp_apply(&m->mu_l, latent), hs_mul(hs_exp(log_l), n));
+    hs_var log_l = hs_mlp_apply(&m->net[SIGMA_L], latent),
+           log_d = hs_mlp_apply(&m->net[SIGMA_D], x);
+    hs_var z = hs_add(hs_mlp_apply(&m->net[MU_L], latent), hs_mul(hs_exp(log_l), n));
     hs_var t = hs_flow_forward(m->flow, z, &log_det);
     hs_var volume = hs_add(hs_sum_last(hs_add(log_l, log_d)), log_det);
     *log_g = hs_sub(hs_log_normal(n), volume);
-    return hs_add(hs_mlp_apply(&m->mu_d, x), hs_mul(hs_exp(log_d), t));
+    return hs_add(hs_mlp_apply(&m->net[MU_D], x), hs_mul(hs_exp(log_d), t));
 }
 
 static hs_var log_density(void *self, hs_var y, hs_var x)
 {
     const multi_scheme *m = self;
     hs_var latent = hs_flow_inverse(m->flow, x, NULL), log_det;
-    hs_var log_l = hs_mlp_apply(&m->sigma_l, latent), log_d = hs_mlp_apply(&m->sigma_d, x);
-    hs_var t = hs_mul(hs_sub(y, hs_mlp_apply(&m->mu_d, x)), hs_exp(hs_neg(log_d)));
+    hs_var log_l = hs_mlp_apply(&m->net[SIGMA_L], latent),
+           log_d = hs_mlp_apply(&m->net[SIGMA_D], x);
+    hs_var t = hs_mul(hs_sub(y, hs_mlp_apply(&m->net[MU_D], x)), hs_exp(hs_neg(log_d)));
     hs_var z = hs_flow_inverse(m->flow, t, &log_det);
-    hs_var n = hs_mul(hs_sub(z, hs_mlp_apply(&m->mu_l, latent)), hs_exp(hs_neg(log_l)));
+    hs_var n = hs_mul(hs_sub(z, hs_mlp_apply(&m->net[MU_L], latent)), hs_exp(hs_neg(log_l)));
     hs_var volume = hs_sum_last(hs_add(log_l, log_d));
     return hs_add(hs_sub(hs_log_normal(n), volume), log_det);
 }
@@ -89,7 +93,7 @@ static bool set_affine(const hs_mlp *net, size_t dim, size_t width, double slope
     return true;
 }
 
-/* Sets all networks; slopes and offsets are in the order mu_l, sigma_l, mu_d, sigma_d. */
+/* Sets all networks, to a slope and a vector of offsets each. */
 static bool set_scheme(hs_session *s, const multi_scheme *m, const hs_multi_scheme_options *o,
                        size_t width)
 {
@@ -97,11 +101,10 @@ static bool set_scheme(hs_session *s, const multi_scheme *m, const hs_multi_sche
     const double step = o->step > 0 ? o->step : 2.38 / sqrt((double)d);
     const double tau = step * step / 2; /* on a target of unit variance */
     const double noise = o->noise == 0 ? 0.01 : o->noise < 0 ? 0 : o->noise;
-    double *offset = hs_alloc_zero(4 * d, sizeof *offset), slope[4] = { 0, 0, 0, 0 };
+    double *offset = hs_alloc_zero(NETWORKS * d, sizeof *offset), slope[NETWORKS] = { 0 };
     if (!offset)
         return SESSION_FALSE(s, HS_ENOMEM, "out of memory");
-    double *mu_l = offset, *log_l = offset + d, *mu_d = offset + 2 * d, *log_d = offset + 3 * d;
-    (void)mu_l; /* 0 in all schemes */
+    double *log_l = offset + SIGMA_L * d, *mu_d = offset + MU_D * d, *log_d = offset + SIGMA_D * d;
     for (size_t i = 0; i < d; i++) {
         const double mean = o->mean ? o->mean[i] : 0, sd = o->sd ? o->sd[i] : 1;
         log_d[i] = log(sd);
@@ -110,16 +113,16 @@ static bool set_scheme(hs_session *s, const multi_scheme *m, const hs_multi_sche
             mu_d[i] = mean;
             break;
         case HS_AS_RANDOM_WALK:
-            slope[2] = 1;
+            slope[MU_D] = 1;
             log_d[i] += log(step);
             break;
         case HS_AS_MALA: /* the score of N(mean, sd^2) is (mean - x) / sd^2 */
-            slope[2] = 1 - tau;
+            slope[MU_D] = 1 - tau;
             mu_d[i] = tau * mean;
             log_d[i] += log(step);
             break;
         case HS_AS_LATENT: /* MALA for N(0, 1) in the flow's space, which is that of (x - mean) / sd only if mean is 0 and sd is 1 */
-            slope[0] = 1 - tau;
+            slope[MU_L] = 1 - tau;
             log_l[i] = log(step);
             log_d[i] = 0;
             break;
@@ -128,10 +131,9 @@ static bool set_scheme(hs_session *s, const multi_scheme *m, const hs_multi_sche
             break;
         }
     }
-    const hs_mlp *net[4] = { &m->mu_l, &m->sigma_l, &m->mu_d, &m->sigma_d };
     bool ok = true;
-    for (uint32_t k = 0; k < 4 && ok; k++)
-        ok = set_affine(net[k], d, width, slope[k], offset + k * d, noise,
+    for (uint32_t k = 0; k < NETWORKS && ok; k++)
+        ok = set_affine(&m->net[k], d, width, slope[k], offset + k * d, noise,
                         hs_session_seed(s) + o->replica, 32000 + k);
     hs_free(offset);
     if (!ok)
@@ -189,8 +191,7 @@ static hs_flow *interleaved(hs_params *ps, hs_flow *nice, size_t dim)
 
 hs_proposal *hs_multi_scheme(hs_session *s, const hs_multi_scheme_options *options)
 {
-    static const hs_multi_scheme_options defaults;
-    const hs_multi_scheme_options *o = options ? options : &defaults;
+    const hs_multi_scheme_options *o = options ? options : &(hs_multi_scheme_options){ 0 };
     const size_t width = o->width ? o->width : 16, depth = o->depth ? o->depth : 4;
     if (!check_options(s, o, width))
         return NULL;
@@ -221,14 +222,11 @@ hs_proposal *hs_multi_scheme(hs_session *s, const hs_multi_scheme_options *optio
                            .activation = o->activation,
                            .init = quiet ? hs_init_zero()
                                          : o->init }; /* set_scheme() sets all of them */
-    net.name = "mu_l";
-    m->mu_l = hs_mlp_new(ps, &net);
-    net.name = "sigma_l";
-    m->sigma_l = hs_mlp_new(ps, &net);
-    net.name = "mu_d";
-    m->mu_d = hs_mlp_new(ps, &net);
-    net.name = "sigma_d";
-    m->sigma_d = hs_mlp_new(ps, &net);
+    static const char *const names[NETWORKS] = { "mu_l", "sigma_l", "mu_d", "sigma_d" };
+    for (int k = 0; k < NETWORKS; k++) {
+        net.name = names[k];
+        m->net[k] = hs_mlp_new(ps, &net);
+    }
     if (!hs_session_own(s, m, release))
         return NULL;
     if (hs_params_status(ps))
