@@ -47,11 +47,7 @@ static hs_var elementwise(op_code op, const hs_var *x, int n, const op_attribute
     {                                                                                              \
         return elementwise(OP_##name, (hs_var[]){ x, y }, 2, NULL, at);                            \
     }
-/* The others have functions of their own below. */
-#define HS_LEAF(name, doc)
-#define HS_ORDERED(name, domain, kernel, ga, doc)
-#define HS_TERNARY(name, domain, kernel, ga, gb, gc, doc)
-#define HS_OP(name, rule, example, doc)
+#define HS_ORDERED(...) /* as the other ops, it has a function of its own below */
 #include <hastings/autograd/ops.def>
 
 hs_var hs_select_at(hs_var condition, hs_var y, hs_var z, const char *at)
@@ -126,7 +122,7 @@ static hs_var product(hs_var x, bool tx, hs_var y, bool ty, hs_extent extent, co
                            &attributes, at);
 }
 
-static hs_var matmul(hs_var x, bool tx, hs_var y, bool ty, const char *at)
+hs_var hs_matmul_t_at(hs_var x, bool tx, hs_var y, bool ty, const char *at)
 {
     if (!hs__inputs_ok((hs_var[]){ x, y }, 2, "matmul", at))
         return poison(x.tape);
@@ -161,12 +157,7 @@ static hs_var matmul(hs_var x, bool tx, hs_var y, bool ty, const char *at)
 
 hs_var hs_matmul_at(hs_var x, hs_var y, const char *at)
 {
-    return matmul(x, false, y, false, at);
-}
-
-hs_var hs_matmul_t_at(hs_var x, bool transpose_x, hs_var y, bool transpose_y, const char *at)
-{
-    return matmul(x, transpose_x, y, transpose_y, at);
+    return hs_matmul_t(x, false, y, false);
 }
 
 hs_var hs__matmul_to(hs_var x, bool tx, hs_var y, bool ty, hs_extent extent, const char *at)

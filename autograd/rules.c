@@ -7,13 +7,13 @@
 
 #define HS_2_OVER_SQRT_PI 1.12837916709551257389615890312154517
 
-/* The arguments of a rule: the node y with its attributes, the gradient g of y, the inputs that need a gradient, and
- * the place for these gradients. */
+/* The arguments of a function below: the node y with its attributes, the gradient g of y, the inputs that need a
+ * gradient, and the place for these gradients. Each function returns the gradient of the first input. */
 typedef struct {
     hs_var y, g;
     const bool *needed;
     hs_var *gradient;
-    const tape_node *node; /* only valid until the rule records something */
+    const tape_node *node; /* only valid until something is recorded */
     op_attributes attributes;
     const char *at;
 } rule_call;
@@ -32,7 +32,14 @@ static hs_var gelu_slope(hs_var a, const char *at)
     return hs_add(cdf, hs_mul(a, density));
 }
 
-static void matmul_rule(const rule_call *r)
+static hs_var max_gradient(hs_var a, hs_var y, hs_var g, const char *at)
+{
+    hs_var largest = hs_eq(a, y);
+    hs_var ties = hs_sum_to(largest, hs_var_shape(y), hs_var_extent(y));
+    return hs_mul(largest, hs_div(g, ties));
+}
+
+static hs_var matmul_gradients(const rule_call *r)
 {
     const char *at = r->at;
     const bool tx = r->attributes.transpose[0], ty = r->attributes.transpose[1];
@@ -44,68 +51,19 @@ static void matmul_rule(const rule_call *r)
     if (r->needed[1])
         r->gradient[1] =
             ty ? hs__matmul_to(g, true, x, tx, ey, at) : hs__matmul_to(x, !tx, g, false, ey, at);
+    return r->gradient[0];
 }
 
-static void sum_to_rule(const rule_call *r)
-{
-    const char *at = r->at;
-    const hs_var x = input(r, 0);
-    r->gradient[0] = hs_broadcast(r->g, hs_var_shape(x), hs_var_extent(x));
-}
-
-static void broadcast_rule(const rule_call *r)
-{
-    const char *at = r->at;
-    const hs_var x = input(r, 0);
-    r->gradient[0] = hs_sum_to(r->g, hs_var_shape(x), hs_var_extent(x));
-}
-
-static void max_rule(const rule_call *r)
-{
-    const char *at = r->at;
-    hs_var largest = hs_eq(input(r, 0), r->y);
-    hs_var ties = hs_sum_to(largest, hs_var_shape(r->y), hs_var_extent(r->y));
-    r->gradient[0] = hs_mul(largest, hs_div(r->g, ties));
-}
-
-static void logsumexp_rule(const rule_call *r)
-{
-    const char *at = r->at;
-    r->gradient[0] = hs_mul(r->g, hs_exp(hs_sub(input(r, 0), r->y)));
-}
-
-static void reshape_rule(const rule_call *r)
-{
-    const char *at = r->at;
-    r->gradient[0] = hs_reshape(r->g, hs_var_shape(input(r, 0)));
-}
-
-static void permute_rule(const rule_call *r)
+static hs_var permute_gradient(const rule_call *r)
 {
     const char *at = r->at;
     int inverse[HS_MAX_RANK] = { 0 };
     for (int i = 0; i < r->node->shape.rank; i++)
         inverse[r->attributes.permutation[i]] = i;
-    r->gradient[0] = hs_permute(r->g, inverse);
+    return hs_permute(r->g, inverse);
 }
 
-static void slice_rule(const rule_call *r)
-{
-    const char *at = r->at;
-    const op_attributes *a = &r->attributes;
-    const size_t length = hs_var_shape(input(r, 0)).dim[a->axis];
-    r->gradient[0] = hs_pad(r->g, a->axis, a->first, length - a->end);
-}
-
-static void pad_rule(const rule_call *r)
-{
-    const char *at = r->at;
-    const op_attributes *a = &r->attributes;
-    const size_t length = hs_var_shape(input(r, 0)).dim[a->axis];
-    r->gradient[0] = hs_slice(r->g, a->axis, a->first, a->first + length);
-}
-
-static void concat_rule(const rule_call *r)
+static hs_var concat_gradients(const rule_call *r)
 {
     const char *at = r->at;
     const int n = r->node->inputs, axis = r->attributes.axis;
@@ -116,45 +74,21 @@ static void concat_rule(const rule_call *r)
             r->gradient[i] = hs_slice(r->g, axis, first, first + length);
         first += length;
     }
+    return r->gradient[0];
 }
 
-static void gather_rule(const rule_call *r)
-{
-    const char *at = r->at;
-    const op_attributes *a = &r->attributes;
-    r->gradient[0] = hs_scatter(r->g, a->axis, a->index, hs_var_shape(input(r, 0)).dim[a->axis]);
-}
-
-static void scatter_rule(const rule_call *r)
-{
-    const char *at = r->at;
-    const op_attributes *a = &r->attributes;
-    r->gradient[0] = hs_gather(r->g, a->axis, a->index, a->index_count);
-}
-
-static void call_rule(const rule_call *r)
-{
-    const char *at = r->at;
-    r->gradient[0] = hs_mul(r->g, hs_call_grad(r->attributes.function, input(r, 0)));
-}
-
-static void call_grad_rule(const rule_call *r)
-{
-    const char *at = r->at;
-    r->gradient[0] = hs_call_hvp(r->attributes.function, input(r, 0), r->g);
-}
-
-static void call_hvp_rule(const rule_call *r)
+static hs_var call_hvp_gradients(const rule_call *r)
 {
     const char *at = r->at;
     const hs_function *f = r->attributes.function;
     if (r->needed[1]) /* the Hessian is symmetric */
         r->gradient[1] = hs_call_hvp(f, input(r, 0), r->g);
-    if (r->needed[0] && !f->constant_hessian)
-        r->gradient[0] = hs_tape_fail(r->y.tape, HS_EINVAL, at,
-                                      "call: the third derivative of function \"%s\" is needed, "
-                                      "and functions in C have two",
-                                      f->name ? f->name : "?");
+    if (!r->needed[0] || f->constant_hessian)
+        return r->gradient[0];
+    return hs_tape_fail(r->y.tape, HS_EINVAL, at,
+                        "call: the third derivative of function \"%s\" is needed, and functions in "
+                        "C have two",
+                        f->name ? f->name : "?");
 }
 
 void hs__record_gradients(hs_var y, hs_var g, const bool *needed, hs_var *gradient)
@@ -167,13 +101,10 @@ void hs__record_gradients(hs_var y, hs_var g, const bool *needed, hs_var *gradie
     hs_var in[3] = { { NULL, 0 } };
     for (int i = 0; i < 3 && i < node->inputs; i++)
         in[i] = input(&call, i);
-    const hs_var a = in[0], b = in[1], c = in[2], zero = poison(y.tape);
-    (void)n, (void)a, (void)b, (void)c;
-#define ZERO zero
+    const hs_var a = in[0], b = in[1], c = in[2], ZERO = poison(y.tape);
+    (void)c; /* no row needs it yet */
+    const size_t length = hs_var_shape(a).dim[attributes.axis];
     switch (node->op) {
-#define HS_LEAF(name, doc)                                                                         \
-    case OP_##name:                                                                                \
-        break;
 #define HS_UNARY(name, domain, kernel, ga, doc)                                                    \
     case OP_##name:                                                                                \
         gradient[0] = ga;                                                                          \
@@ -194,13 +125,12 @@ void hs__record_gradients(hs_var y, hs_var g, const bool *needed, hs_var *gradie
         if (needed[2])                                                                             \
             gradient[2] = gc;                                                                      \
         break;
-#define no_gradient(call) (void)(call)
-#define HS_OP(name, rule, example, doc)                                                            \
+#define HS_OP(name, ga, example, doc)                                                              \
     case OP_##name:                                                                                \
-        rule(&call);                                                                               \
+        gradient[0] = ga;                                                                          \
         break;
 #include <hastings/autograd/ops.def>
-    case OP_COUNT:
+    default:
         break;
     }
 }

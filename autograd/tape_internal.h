@@ -11,13 +11,8 @@ typedef enum {
 #define HS_UNARY(name, domain, kernel, ga, doc)           OP_##name,
 #define HS_BINARY(name, domain, kernel, ga, gb, doc)      OP_##name,
 #define HS_TERNARY(name, domain, kernel, ga, gb, gc, doc) OP_##name,
-#define HS_OP(name, rule, example, doc)                   OP_##name,
+#define HS_OP(name, ga, example, doc)                     OP_##name,
 #include <hastings/autograd/ops.def>
-#undef HS_LEAF
-#undef HS_UNARY
-#undef HS_BINARY
-#undef HS_TERNARY
-#undef HS_OP
     OP_COUNT
 } op_code;
 

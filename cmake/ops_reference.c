@@ -30,7 +30,6 @@ static void print_head(const char *title, const char *columns, int count)
     puts("");
 }
 
-/* Each section defines the kinds of op that it leaves out as nothing. */
 int main(void)
 {
     puts("# Ops\n\n"
@@ -45,48 +44,31 @@ int main(void)
          "several ops: `hs_scale`, `hs_shift`, `hs_sub_from`, `hs_power`, `hs_dot`, `hs_sum`,\n"
          "`hs_mean`, `hs_softmax`, `hs_log_softmax`, `hs_sum_rows`, `hs_mean_rows`.");
 
-#define HS_LEAF(...)
-#define HS_OP(...)
 #define HS_UNARY(name, domain, kernel, ga, doc) print_row(#name, "x", doc, #ga, NULL, NULL);
-#define HS_BINARY(...)
-#define HS_TERNARY(...)
     print_head("Of one operand, elementwise", "| op | value | gradient of x |", 3);
 #include <hastings/autograd/ops.def>
-#undef HS_UNARY
-#undef HS_BINARY
 
-#define HS_UNARY(...)
 #define HS_BINARY(name, domain, kernel, ga, gb, doc) print_row(#name, "x, y", doc, #ga, #gb, NULL);
     print_head("Of two operands, elementwise and broadcasting",
                "| op | value | gradient of x | gradient of y |", 4);
 #include <hastings/autograd/ops.def>
-#undef HS_BINARY
-#undef HS_TERNARY
 
-#define HS_BINARY(...)
 #define HS_TERNARY(name, domain, kernel, ga, gb, gc, doc)                                          \
     print_row(#name, "x, y, z", doc, #ga, #gb, #gc);
     print_head("Of three operands, elementwise and broadcasting",
                "| op | value | gradient of x | gradient of y | gradient of z |", 5);
 #include <hastings/autograd/ops.def>
-#undef HS_TERNARY
-#undef HS_OP
 
-#define HS_TERNARY(...)
-#define HS_OP(name, rule, example, doc)                                                            \
+#define HS_OP(name, ga, example, doc)                                                              \
     printf("| `%s` |", #name);                                                                     \
     print_cell(doc, "");                                                                           \
     print_cell(#example, "`");                                                                     \
-    print_cell(strcmp(#rule, "no_gradient") == 0 ? "none" : #rule, "`");                           \
+    print_cell(strcmp(#ga, "ZERO") == 0 ? "0" : #ga, "`");                                         \
     puts("");
     print_head("Of whole values",
-               "| op | value | as in the tests (a and b are 2 x 3) | rule in `autograd/rules.c` |",
-               4);
+               "| op | value | as in the tests (a and b are 2 x 3) | gradient of x |", 4);
 #include <hastings/autograd/ops.def>
-#undef HS_OP
-#undef HS_LEAF
 
-#define HS_OP(...)
 #define HS_LEAF(name, doc)                                                                         \
     printf("| `%s` |", #name);                                                                     \
     print_cell(doc, "");                                                                           \

@@ -42,8 +42,6 @@ HS_INLINE vec v_sign(vec a)
         v_storeu(out + i, kernel);                                                                 \
     }
 
-#define HS_LEAF(name, doc)
-#define HS_OP(name, rule, example, doc)
 #define HS_UNARY(name, domain, kernel, ga, doc)                                                    \
     BEGIN(name)                                                                                    \
     BROADCAST(a);                                                                                  \
@@ -73,9 +71,6 @@ HS_INLINE vec v_sign(vec a)
     LOOP_3(kernel)                                                                                 \
     }
 #include <hastings/autograd/ops.def>
-#undef HS_UNARY
-#undef HS_BINARY
-#undef HS_TERNARY
 
 extern const elementwise_kernels HS_KERNEL(elementwise);
 const elementwise_kernels HS_KERNEL(elementwise) = {
