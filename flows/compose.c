@@ -8,17 +8,15 @@
 #undef HS_HERE
 #define HS_HERE at
 
-/* ---- Composition -------------------------------------------------------------------------- */
-
 typedef struct {
     size_t n;
     hs_flow *part[];
 } composition;
 
 /* One part after the other; their log-determinants add up. */
-static hs_var compose_map(const composition *all, bool inverse, hs_var x, hs_var *log_det,
-                          const char *at)
+static hs_var compose_map(void *self, bool inverse, hs_var x, hs_var *log_det, const char *at)
 {
+    const composition *all = self;
     hs_var sum = { NULL, -1 };
     for (size_t i = 0; i < all->n; i++) {
         const hs_flow *part = all->part[inverse ? all->n - 1 - i : i];
@@ -34,16 +32,6 @@ static hs_var compose_map(const composition *all, bool inverse, hs_var x, hs_var
     return x;
 }
 
-static hs_var compose_forward(void *self, hs_var z, hs_var *log_det, const char *at)
-{
-    return compose_map(self, false, z, log_det, at);
-}
-
-static hs_var compose_inverse(void *self, hs_var x, hs_var *log_det, const char *at)
-{
-    return compose_map(self, true, x, log_det, at);
-}
-
 static void compose_release(void *self)
 {
     composition *all = self;
@@ -52,7 +40,7 @@ static void compose_release(void *self)
     hs_free(all);
 }
 
-static const flow_kind compose_kind = { { compose_forward, compose_inverse }, compose_release };
+static const flow_kind compose_kind = { compose_map, compose_release };
 
 hs_flow *hs_flow_compose_new(hs_params *ps, const char *name, hs_flow *const *flows, size_t n)
 {
@@ -84,32 +72,19 @@ hs_flow *hs_flow_compose_new(hs_params *ps, const char *name, hs_flow *const *fl
                            "%zu: they must be equal",
                            name, flows[0]->name, flows[0]->dim, flows[i]->name, flows[i]->dim);
     }
-    hs_flow *flow = hs__flow_make(ps, &compose_kind, name, n ? flows[0]->dim : 0, all);
-    if (flow)
-        flow->preserves_volume = preserves_volume;
-    return flow;
+    return hs__flow_make(ps, &compose_kind, name, n ? flows[0]->dim : 0, preserves_volume, all);
 }
 
 hs_flow *hs_flow_identity_new(hs_params *ps, size_t dim)
 {
     hs__flow_check_dim(ps, "identity", dim);
     composition *none = hs_alloc_zero(1, sizeof *none);
-    hs_flow *flow = hs__flow_make(ps, &compose_kind, "identity", dim, none);
-    if (flow)
-        flow->preserves_volume = true;
-    return flow;
+    return hs__flow_make(ps, &compose_kind, "identity", dim, true, none);
 }
 
-/* ---- Inverse ------------------------------------------------------------------------------ */
-
-static hs_var inverse_forward(void *self, hs_var z, hs_var *log_det, const char *at)
+static hs_var inverse_map(void *self, bool inverse, hs_var x, hs_var *log_det, const char *at)
 {
-    return hs_flow_inverse(self, z, log_det);
-}
-
-static hs_var inverse_inverse(void *self, hs_var x, hs_var *log_det, const char *at)
-{
-    return hs_flow_forward(self, x, log_det);
+    return inverse ? hs_flow_forward(self, x, log_det) : hs_flow_inverse(self, x, log_det);
 }
 
 static void inverse_release(void *self)
@@ -119,13 +94,8 @@ static void inverse_release(void *self)
 
 hs_flow *hs_flow_inverse_new(hs_params *ps, hs_flow *flow)
 {
-    static const flow_kind kind = { { inverse_forward, inverse_inverse }, inverse_release };
+    static const flow_kind kind = { inverse_map, inverse_release };
     char name[HS_NAME_LENGTH + 1] = "inverse of ";
     strncat(name, hs_flow_name(flow), sizeof name - strlen(name) - 1);
-    const size_t dim = hs_flow_dim(flow);
-    const bool preserves_volume = flow && flow->preserves_volume;
-    hs_flow *inverse = hs__flow_make(ps, &kind, name, dim, flow);
-    if (inverse)
-        inverse->preserves_volume = preserves_volume;
-    return inverse;
+    return hs__flow_make(ps, &kind, name, hs_flow_dim(flow), flow && flow->preserves_volume, flow);
 }

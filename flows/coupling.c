@@ -11,8 +11,6 @@
 #undef HS_HERE
 #define HS_HERE at
 
-/* ---- One coupling ------------------------------------------------------------------------- */
-
 typedef struct {
     hs_network own; /* the user's network; apply is NULL without one */
     hs_mlp net;
@@ -87,10 +85,9 @@ static hs_var move(const stack *s, size_t i, bool inverse, hs_var x, hs_var read
     return hs_add(hs_mul(x, hs_exp(log_scale)), shift);
 }
 
-/* ---- The stack ---------------------------------------------------------------------------- */
-
-static hs_var stack_map(const stack *s, bool inverse, hs_var x, hs_var *log_det, const char *at)
+static hs_var stack_map(void *self, bool inverse, hs_var x, hs_var *log_det, const char *at)
 {
+    const stack *s = self;
     const size_t h = s->length[0], dim = h + s->length[1];
     hs_var half[2] = { x, x }; /* an empty half[0] is not used */
     if (h) {
@@ -108,16 +105,6 @@ static hs_var stack_map(const stack *s, bool inverse, hs_var x, hs_var *log_det,
     return h ? hs_concat(half, 2, 0) : half[1];
 }
 
-static hs_var stack_forward(void *self, hs_var z, hs_var *log_det, const char *at)
-{
-    return stack_map(self, false, z, log_det, at);
-}
-
-static hs_var stack_inverse(void *self, hs_var x, hs_var *log_det, const char *at)
-{
-    return stack_map(self, true, x, log_det, at);
-}
-
 static void release_networks(const hs_network *networks, size_t n)
 {
     for (size_t i = 0; networks && i < n; i++)
@@ -132,8 +119,6 @@ static void stack_release(void *self)
         release_networks(&s->each[i].own, 1);
     hs_free(s);
 }
-
-/* ---- Making ------------------------------------------------------------------------------- */
 
 static void check(hs_params *ps, const char *name, const hs_coupling_options *options, size_t n)
 {
@@ -178,14 +163,14 @@ static void add_network(hs_params *ps, const char *name, stack *s, size_t i,
 static hs_flow *stack_new(hs_params *ps, const char *name, const hs_coupling_options *options,
                           bool affine)
 {
-    static const flow_kind kind = { { stack_forward, stack_inverse }, stack_release };
+    static const flow_kind kind = { stack_map, stack_release };
     const size_t n = options->couplings ? options->couplings : 1;
     check(ps, name, options, n);
     const size_t most = ((size_t)-1 - sizeof(stack)) / sizeof(coupling);
     stack *s = n <= most ? hs_alloc_zero(1, sizeof *s + n * sizeof *s->each) : NULL;
     if (!s) {
         release_networks(options->networks, n);
-        return hs__flow_make(ps, &kind, name, options->dim, NULL);
+        return hs__flow_make(ps, &kind, name, options->dim, !affine, NULL);
     }
     s->length[0] = options->dim / 2;
     s->length[1] = options->dim - s->length[0];
@@ -199,11 +184,9 @@ static hs_flow *stack_new(hs_params *ps, const char *name, const hs_coupling_opt
         if (hs_params_status(ps) == HS_OK)
             add_network(ps, name, s, i, options);
     }
-    hs_flow *flow = hs__flow_make(ps, &kind, name, options->dim, s);
-    if (flow) {
+    hs_flow *flow = hs__flow_make(ps, &kind, name, options->dim, !affine, s);
+    if (flow)
         s->name = flow->name;
-        flow->preserves_volume = !affine;
-    }
     return flow;
 }
 

@@ -10,32 +10,24 @@
 #undef HS_HERE
 #define HS_HERE at
 
-/* ---- Scaling ------------------------------------------------------------------------------ */
-
 typedef struct {
     hs_param log_scale;
     hs_param shift;
     bool has_shift;
 } scaling;
 
-static hs_var scaling_forward(void *self, hs_var z, hs_var *log_det, const char *at)
+static hs_var scaling_map(void *self, bool inverse, hs_var x, hs_var *log_det, const char *at)
 {
     const scaling *s = self;
-    hs_var log_scale = hs_param_var(z.tape, s->log_scale);
+    hs_var log_scale = hs_param_var(x.tape, s->log_scale);
+    if (inverse)
+        log_scale = hs_neg(log_scale);
     if (log_det)
         *log_det = hs_sum_last(log_scale);
-    hs_var x = hs_mul(z, hs_exp(log_scale));
-    return s->has_shift ? hs_add(x, hs_param_var(z.tape, s->shift)) : x;
-}
-
-static hs_var scaling_inverse(void *self, hs_var x, hs_var *log_det, const char *at)
-{
-    const scaling *s = self;
-    hs_var minus = hs_neg(hs_param_var(x.tape, s->log_scale));
-    if (log_det)
-        *log_det = hs_sum_last(minus);
-    hs_var z = s->has_shift ? hs_sub(x, hs_param_var(x.tape, s->shift)) : x;
-    return hs_mul(z, hs_exp(minus));
+    if (inverse && s->has_shift)
+        x = hs_sub(x, hs_param_var(x.tape, s->shift));
+    x = hs_mul(x, hs_exp(log_scale));
+    return !inverse && s->has_shift ? hs_add(x, hs_param_var(x.tape, s->shift)) : x;
 }
 
 static hs_param add_vector(hs_params *ps, const char *flow, const char *part, size_t dim,
@@ -49,7 +41,7 @@ static hs_param add_vector(hs_params *ps, const char *flow, const char *part, si
 
 hs_flow *hs_flow_scaling_new(hs_params *ps, const hs_scaling_options *options)
 {
-    static const flow_kind kind = { { scaling_forward, scaling_inverse }, hs_free };
+    static const flow_kind kind = { scaling_map, hs_free };
     char buffer[FLOW_NAME_BUFFER];
     const char *name = hs__flow_name(ps, options->name, "scaling", buffer);
     hs__flow_check_dim(ps, name, options->dim);
@@ -60,28 +52,19 @@ hs_flow *hs_flow_scaling_new(hs_params *ps, const hs_scaling_options *options)
         if (options->shift)
             s->shift = add_vector(ps, name, "shift", options->dim, options->shift_init);
     }
-    return hs__flow_make(ps, &kind, name, options->dim, s);
+    return hs__flow_make(ps, &kind, name, options->dim, false, s);
 }
-
-/* ---- Permutation -------------------------------------------------------------------------- */
 
 typedef struct {
     size_t dim;
     size_t place[]; /* forward, then inverse */
 } permutation;
 
-static hs_var permutation_forward(void *self, hs_var z, hs_var *log_det, const char *at)
+static hs_var permutation_map(void *self, bool inverse, hs_var x, hs_var *log_det, const char *at)
 {
     const permutation *p = self;
     (void)log_det;
-    return hs_gather(z, 0, p->place, p->dim);
-}
-
-static hs_var permutation_inverse(void *self, hs_var x, hs_var *log_det, const char *at)
-{
-    const permutation *p = self;
-    (void)log_det;
-    return hs_gather(x, 0, p->place + p->dim, p->dim);
+    return hs_gather(x, 0, p->place + (inverse ? p->dim : 0), p->dim);
 }
 
 /* Allocates a permutation, whose forward places the caller fills in. Its length is 0 if the store has failed; NULL if
@@ -99,7 +82,7 @@ static permutation *permutation_room(hs_params *ps, const char *name, size_t dim
 /* Writes the inverse places. Fails the store if a place is used twice or out of range. */
 static hs_flow *permutation_finish(hs_params *ps, const char *name, size_t dim, permutation *p)
 {
-    static const flow_kind kind = { { permutation_forward, permutation_inverse }, hs_free };
+    static const flow_kind kind = { permutation_map, hs_free };
     const size_t length = p ? p->dim : 0;
     for (size_t i = 0; i < length; i++)
         p->place[length + i] = length; /* not used yet */
@@ -118,10 +101,7 @@ static hs_flow *permutation_finish(hs_params *ps, const char *name, size_t dim, 
         }
         p->place[length + from] = i;
     }
-    hs_flow *flow = hs__flow_make(ps, &kind, name, dim, p);
-    if (flow)
-        flow->preserves_volume = true;
-    return flow;
+    return hs__flow_make(ps, &kind, name, dim, true, p);
 }
 
 hs_flow *hs_flow_permutation_new(hs_params *ps, size_t dim, const size_t *order)

@@ -9,10 +9,8 @@
 #undef HS_HERE
 #define HS_HERE at
 
-/* ---- Making ------------------------------------------------------------------------------- */
-
 hs_flow *hs__flow_make(hs_params *ps, const flow_kind *kind, const char *name, size_t dim,
-                       void *self)
+                       bool preserves_volume, void *self)
 {
     hs_flow *flow = ps && self ? hs_alloc_zero(1, sizeof *flow) : NULL;
     if (!flow) {
@@ -26,6 +24,7 @@ hs_flow *hs__flow_make(hs_params *ps, const flow_kind *kind, const char *name, s
     flow->store = ps;
     flow->kind = kind;
     flow->self = self;
+    flow->preserves_volume = preserves_volume;
     return flow;
 }
 
@@ -77,8 +76,6 @@ const char *hs_flow_name(const hs_flow *flow)
     return flow ? flow->name : "";
 }
 
-/* ---- Recording ---------------------------------------------------------------------------- */
-
 static const char *const direction_name[2] = { "forward", "inverse" };
 
 /* The result of one direction. A log_det without a tape was not set. */
@@ -91,14 +88,13 @@ static mapped map_failed(hs_var poison)
     return (mapped){ poison, poison };
 }
 
-static mapped map(const hs_flow *flow, int direction, hs_var x, bool with_log_det, const char *at)
+static mapped map(const hs_flow *flow, bool inverse, hs_var x, bool with_log_det, const char *at)
 {
     const hs_shape expected = hs_dims(flow->dim), scalar = hs_scalar_shape();
     char wanted[HS_SHAPE_TEXT], given[HS_SHAPE_TEXT];
     mapped result = { .log_det = { NULL, -1 } };
-    result.y =
-        flow->kind->direction[direction](flow->self, x, with_log_det ? &result.log_det : NULL, at);
-    const char *place = direction_name[direction];
+    result.y = flow->kind->map(flow->self, inverse, x, with_log_det ? &result.log_det : NULL, at);
+    const char *place = direction_name[inverse];
     const hs_shape shape = hs_var_shape(result.y), of_log_det = hs_var_shape(result.log_det);
     if (hs_tape_status(x.tape) != HS_OK)
         return map_failed(result.y);
@@ -126,7 +122,7 @@ static mapped map(const hs_flow *flow, int direction, hs_var x, bool with_log_de
 }
 
 /* True if the flow can be applied to x; otherwise the tape says why not. */
-static bool usable(const hs_flow *flow, int direction, hs_var x, const char *at)
+static bool usable(const hs_flow *flow, bool inverse, hs_var x, const char *at)
 {
     if (!flow) {
         hs_tape_fail(x.tape, HS_ENOMEM, at, "out of memory: there is no flow");
@@ -143,7 +139,7 @@ static bool usable(const hs_flow *flow, int direction, hs_var x, const char *at)
     if (!hs_shape_equal(&shape, &expected)) {
         char wanted[HS_SHAPE_TEXT], given[HS_SHAPE_TEXT];
         hs_tape_fail(x.tape, HS_ESHAPE, at, "%s of flow \"%s\" takes a vector %s, but was given %s",
-                     direction_name[direction], flow->name, hs_shape_text(&expected, wanted),
+                     direction_name[inverse], flow->name, hs_shape_text(&expected, wanted),
                      hs_shape_text(&shape, given));
         return false;
     }
@@ -151,9 +147,9 @@ static bool usable(const hs_flow *flow, int direction, hs_var x, const char *at)
 }
 
 /* Derives log |det| from the other direction: log |det T| at z = -log |det T^-1| at T(z), and vice versa. */
-static hs_var derive(const hs_flow *flow, int direction, hs_var y, const char *at)
+static hs_var derive(const hs_flow *flow, bool inverse, hs_var y, const char *at)
 {
-    const hs_var other = map(flow, !direction, y, true, at).log_det;
+    const hs_var other = map(flow, !inverse, y, true, at).log_det;
     if (other.tape)
         return hs_neg(other);
     return hs_tape_fail(y.tape, HS_EINVAL, at,
@@ -162,16 +158,16 @@ static hs_var derive(const hs_flow *flow, int direction, hs_var y, const char *a
                         flow->name);
 }
 
-static hs_var apply(const hs_flow *flow, int direction, hs_var x, hs_var *log_det, const char *at)
+static hs_var apply(const hs_flow *flow, bool inverse, hs_var x, hs_var *log_det, const char *at)
 {
-    if (!usable(flow, direction, x, at)) {
+    if (!usable(flow, inverse, x, at)) {
         const hs_var poison = { x.tape, -1 };
         if (log_det)
             *log_det = poison;
         return poison;
     }
     const bool with_log_det = log_det && !flow->preserves_volume;
-    const mapped result = map(flow, direction, x, with_log_det, at);
+    const mapped result = map(flow, inverse, x, with_log_det, at);
     if (!log_det)
         return result.y;
     if (flow->preserves_volume)
@@ -179,18 +175,18 @@ static hs_var apply(const hs_flow *flow, int direction, hs_var x, hs_var *log_de
     else if (result.log_det.tape || !hs_var_ok(result.y))
         *log_det = result.log_det;
     else
-        *log_det = derive(flow, direction, result.y, at);
+        *log_det = derive(flow, inverse, result.y, at);
     return result.y;
 }
 
 hs_var hs_flow_forward_at(const hs_flow *flow, hs_var z, hs_var *log_det, const char *at)
 {
-    return apply(flow, 0, z, log_det, at);
+    return apply(flow, false, z, log_det, at);
 }
 
 hs_var hs_flow_inverse_at(const hs_flow *flow, hs_var x, hs_var *log_det, const char *at)
 {
-    return apply(flow, 1, x, log_det, at);
+    return apply(flow, true, x, log_det, at);
 }
 
 hs_var hs_flow_log_density_at(const hs_flow *flow, hs_var x, const char *at)
@@ -201,28 +197,16 @@ hs_var hs_flow_log_density_at(const hs_flow *flow, hs_var x, const char *at)
     return flow && flow->preserves_volume ? log_normal : hs_add(log_normal, log_det);
 }
 
-/* ---- Flows of the user's own -------------------------------------------------------------- */
-
-static hs_var user_map(const hs_flow_spec *spec, int direction, hs_var x, hs_var *log_det,
-                       const char *at)
+static hs_var user_map(void *self, bool inverse, hs_var x, hs_var *log_det, const char *at)
 {
-    const hs_flow_map f = direction ? spec->inverse : spec->forward;
+    const hs_flow_spec *spec = self;
+    const hs_flow_map f = inverse ? spec->inverse : spec->forward;
     hs_var unwanted = { NULL, -1 };
     if (f)
         return f(spec->self, x, log_det ? log_det : &unwanted);
     return hs_tape_fail(x.tape, HS_EINVAL, at,
                         "flow \"%s\" has no %s, which is asked for or gives the log-determinant",
-                        spec->name, direction_name[direction]);
-}
-
-static hs_var user_forward(void *self, hs_var z, hs_var *log_det, const char *at)
-{
-    return user_map(self, 0, z, log_det, at);
-}
-
-static hs_var user_inverse(void *self, hs_var x, hs_var *log_det, const char *at)
-{
-    return user_map(self, 1, x, log_det, at);
+                        spec->name, direction_name[inverse]);
 }
 
 static void user_release(void *self)
@@ -235,7 +219,7 @@ static void user_release(void *self)
 
 hs_flow *hs_flow_new(hs_params *ps, const hs_flow_spec *spec)
 {
-    static const flow_kind kind = { { user_forward, user_inverse }, user_release };
+    static const flow_kind kind = { user_map, user_release };
     const char *name = spec->name ? spec->name : "flow";
     hs_flow_spec *copy = hs_alloc(sizeof *copy);
     if (copy)
@@ -243,10 +227,8 @@ hs_flow *hs_flow_new(hs_params *ps, const hs_flow_spec *spec)
     else if (spec->release)
         spec->release(spec->self);
     hs__flow_check_dim(ps, name, spec->dim);
-    hs_flow *flow = hs__flow_make(ps, &kind, name, spec->dim, copy);
-    if (flow) {
+    hs_flow *flow = hs__flow_make(ps, &kind, name, spec->dim, spec->preserves_volume, copy);
+    if (flow)
         copy->name = flow->name; /* the caller may free its own */
-        flow->preserves_volume = spec->preserves_volume;
-    }
     return flow;
 }

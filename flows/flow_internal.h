@@ -4,11 +4,9 @@
 
 #include <hastings/flows/flow.h>
 
-/* As hs_flow_map, but nodes carry the place `at`, and a NULL log_det is not wanted. */
-typedef hs_var (*flow_map)(void *self, hs_var x, hs_var *log_det, const char *at);
-
 typedef struct {
-    flow_map direction[2]; /* forward, inverse */
+    /* As hs_flow_map, in either direction. Nodes carry the place `at`, and a NULL log_det is not wanted. */
+    hs_var (*map)(void *self, bool inverse, hs_var x, hs_var *log_det, const char *at);
     void (*release)(void *self);
 } flow_kind;
 
@@ -24,7 +22,7 @@ struct hs_flow {
 /* Makes a flow that owns self. A NULL self fails the store with HS_ENOMEM. Without a store, or memory for the flow, it
  * releases self and returns NULL. */
 hs_flow *hs__flow_make(hs_params *ps, const flow_kind *kind, const char *name, size_t dim,
-                       void *self);
+                       bool preserves_volume, void *self);
 
 /* Fails the store if dim is 0 or too large; the message has the name. */
 void hs__flow_check_dim(hs_params *ps, const char *name, size_t dim);
