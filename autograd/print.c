@@ -120,8 +120,6 @@ void hs_tape_dot(const hs_tape *tape, FILE *out)
     fputs("}\n", out);
 }
 
-/* ---- Plans ---------------------------------------------------------------------------------- */
-
 static const char *const stage_names[STAGE_COUNT] = { "before the batch", "for each shard",
                                                       "after the batch" };
 

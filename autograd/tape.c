@@ -12,13 +12,8 @@ const op_info hs__op_table[OP_COUNT] = {
     [OP_##name] = { #name, KIND_ELEMENTWISE, 2, doc },
 #define HS_TERNARY(name, domain, kernel, ga, gb, gc, doc)                                          \
     [OP_##name] = { #name, KIND_ELEMENTWISE, 3, doc },
-#define HS_OP(name, rule, example, doc) [OP_##name] = { #name, KIND_OTHER, 0, doc },
+#define HS_OP(name, ga, example, doc) [OP_##name] = { #name, KIND_OTHER, 0, doc },
 #include <hastings/autograd/ops.def>
-#undef HS_LEAF
-#undef HS_UNARY
-#undef HS_BINARY
-#undef HS_TERNARY
-#undef HS_OP
 };
 
 const char *hs_extent_name(hs_extent extent)
@@ -226,8 +221,6 @@ hs_var hs__tape_append(hs_tape *tape, op_code op, hs_extent extent, hs_shape sha
                                           .at = at };
     return (hs_var){ tape, tape->size++ };
 }
-
-/* ---- Leaves ------------------------------------------------------------------------------- */
 
 hs_var hs_input_at(hs_tape *tape, const char *name, hs_extent extent, hs_shape shape,
                    const char *at)

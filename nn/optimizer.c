@@ -9,8 +9,6 @@
 
 HS_KERNEL_TABLE(optimizer_kernels, optimizer);
 
-/* ---- Making ------------------------------------------------------------------------------- */
-
 /* Blocks are the unit of work and of summation: their size is part of the numeric contract. A few
  * of them take less time than waking other threads. */
 enum { BLOCK_BYTES = 1 << 16, FEW_BLOCKS = 4 };
@@ -95,8 +93,6 @@ void hs_optimizer_free(hs_optimizer *optimizer)
     hs_free(optimizer);
 }
 
-/* ---- Stepping ----------------------------------------------------------------------------- */
-
 typedef struct {
     hs_optimizer *optimizer;
     const optimizer_kernels *kernels;
@@ -159,8 +155,6 @@ static void prepare_numbers(hs_optimizer *optimizer, update_group *group, double
     const bool clip = o->clip_norm > 0 && optimizer->norm > o->clip_norm;
     u->shorten = clip ? o->clip_norm / optimizer->norm : 1;
 }
-
-/* ---- Parameters one by one ------------------------------------------------------------------- */
 
 /* One parameter: its gradient is in the vector, or is made of factors where it is used, in a cache. */
 enum { SEGMENT = 4096 };
@@ -300,8 +294,6 @@ hs_status hs_optimizer_step(hs_optimizer *optimizer)
     return HS_OK;
 }
 
-/* ---- Looking ------------------------------------------------------------------------------ */
-
 const char *hs_optimizer_error(const hs_optimizer *optimizer)
 {
     return optimizer ? optimizer->error.text : "out of memory: there is no optimiser";
@@ -315,6 +307,23 @@ const char *hs_optimizer_name(const hs_optimizer *optimizer)
 uint64_t hs_optimizer_steps(const hs_optimizer *optimizer)
 {
     return optimizer ? optimizer->steps : 0;
+}
+
+double hs_schedule_rate(const hs_schedule *schedule, double rate, uint64_t step)
+{
+    static const double pi = 3.14159265358979323846;
+    const uint64_t warmup = schedule->warmup, steps = schedule->steps;
+    if (schedule->function)
+        return rate * schedule->function(step, schedule->context);
+    if (step < warmup)
+        return rate * ((double)step + 1) / (double)warmup;
+    if (schedule->kind == HS_CONSTANT)
+        return rate;
+    const double part = step < steps ? (double)(step - warmup) / (double)(steps - warmup) : 1;
+    if (schedule->kind == HS_EXPONENTIAL)
+        return rate * pow(schedule->final, part);
+    const double fraction = 0.5 * (1 + cos(pi * part));
+    return rate * (schedule->final + (1 - schedule->final) * fraction);
 }
 
 double hs_optimizer_rate(const hs_optimizer *optimizer)

@@ -28,8 +28,6 @@
 #include <hastings/nn/params.h>
 #include <hastings/tensor/message.h>
 
-/* ---- Schedules ---------------------------------------------------------------------------- */
-
 /** The shape of a schedule after its warm-up. */
 typedef enum {
     HS_CONSTANT,   /**< the rate stays as it is */
@@ -56,8 +54,6 @@ typedef struct {
 
 /** The rate of a step, numbered from 0, if `rate` is the full one. */
 HS_API double hs_schedule_rate(const hs_schedule *schedule, double rate, uint64_t step);
-
-/* ---- Options ------------------------------------------------------------------------------ */
 
 /** Parameters that are treated alike. */
 typedef struct {
@@ -116,8 +112,6 @@ typedef struct {
 /** Row i of the table; NULL after the last. */
 HS_API const hs_optimizer_entry *hs_optimizer_list(size_t i);
 
-/* ---- Optimisers --------------------------------------------------------------------------- */
-
 /** An optimiser of the parameters of a store. */
 typedef struct hs_optimizer hs_optimizer;
 
@@ -135,8 +129,7 @@ HS_API hs_status hs_optimizer_step(hs_optimizer *optimizer) HS_MUST_CHECK;
 /** The error of the last step, or of the constructor, as a sentence; "" if there was none. */
 HS_API const char *hs_optimizer_error(const hs_optimizer *optimizer);
 
-/** Its name in the table. */
-HS_API const char *hs_optimizer_name(const hs_optimizer *optimizer);
+HS_API const char *hs_optimizer_name(const hs_optimizer *optimizer); /**< its name in the table */
 
 /** The number of steps so far. */
 HS_API uint64_t hs_optimizer_steps(const hs_optimizer *optimizer);

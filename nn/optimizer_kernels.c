@@ -29,11 +29,6 @@ static double dot(const void *a_, const void *b_, size_t n)
     return sum;
 }
 
-/* ---- Rules ----
- *
- * A rule takes the gradient g of a vector of parameters to the new parameters *w and moments m[0], m[1]. An element
- * whose parameter, gradient and moments are 0 must stay so: it is padding. */
-
 typedef struct {
 #define HS_NUMBER(name, ...) vec name;
 #include "optimizers.def"
@@ -41,6 +36,8 @@ typedef struct {
     vec rest1, rest2; /* 1 - beta1, 1 - beta2 */
 } step_numbers;
 
+/* A rule takes the gradient g of a vector of parameters to the new parameters *w and moments m[0], m[1]. An element
+ * whose parameter, gradient and moments are 0 must stay so: it is padding. */
 HS_INLINE void sgd(const step_numbers *s, const int moments, vec g, vec *w, vec *m)
 {
     if (!moments) {
@@ -92,8 +89,6 @@ HS_INLINE void apply(const int kind, const int moments, const step_numbers *s, v
 #include "optimizers.def"
     }
 }
-
-/* ---- Loops ---- */
 
 /* GROUP vectors are updated at once; memory is asked for them AHEAD_BYTES early. */
 enum { GROUP = 4, AHEAD_BYTES = 8192 };

@@ -46,8 +46,6 @@ optimizer_kind hs__optimizer_find(const char *name)
     return OPTIMIZER_none;
 }
 
-/* ---- Checks ------------------------------------------------------------------------------- */
-
 /* Appends a word to a list of words. */
 static void append(hs_message *list, const char *word)
 {

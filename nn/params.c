@@ -28,8 +28,6 @@ void hs_params_free(hs_params *ps)
     hs_free(ps);
 }
 
-/* ---- Errors ------------------------------------------------------------------------------- */
-
 hs_status hs_params_status(const hs_params *ps)
 {
     return ps ? ps->status : HS_ENOMEM;
@@ -51,8 +49,6 @@ hs_param hs_params_fail(hs_params *ps, hs_status status, const char *format, ...
     }
     return (hs_param){ ps, -1 };
 }
-
-/* ---- Adding ------------------------------------------------------------------------------- */
 
 /* FNV-1a. */
 static uint64_t hash_of(const char *name)
@@ -139,8 +135,6 @@ hs_param hs_params_add(hs_params *ps, const char *name, hs_shape shape, hs_init 
     ps->size += count;
     return (hs_param){ ps, (int32_t)ps->count++ };
 }
-
-/* ---- Looking ------------------------------------------------------------------------------ */
 
 hs_dtype hs_params_dtype(const hs_params *ps)
 {
@@ -276,8 +270,6 @@ void hs_params_set(hs_params *ps, const double *values)
         values += ps->entry[i].count;
     }
 }
-
-/* ---- On tapes ----------------------------------------------------------------------------- */
 
 hs_var hs_param_var_at(hs_tape *tape, hs_param p, const char *at)
 {

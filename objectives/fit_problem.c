@@ -7,8 +7,6 @@
 
 #include "reference_internal.h"
 
-/* ---- Families -------------------------------------------------------------------------------- */
-
 static hs_objective make_ab_initio(const double *a)
 {
     return hs_ab_initio(a[0]);
@@ -28,8 +26,6 @@ hs_objective_family hs_ab_initio_log_family(double a)
 {
     return (hs_objective_family){ .make = make_ab_initio_log, .count = 1, .start = { a } };
 }
-
-/* ---- The function that is fitted ------------------------------------------------------------- */
 
 hs_status hs__fit_open(fit_problem *p, const hs_reference *r, size_t n,
                        const hs_objective_family *family, const hs_fit_options *options,
@@ -116,8 +112,6 @@ hs_status hs__fit_evaluate(const fit_problem *p, const double *coefficient, bool
     return status;
 }
 
-/* ---- Small linear algebra -------------------------------------------------------------------- */
-
 /* a x = b by elimination with pivots; x replaces b. False if a is singular. */
 static bool solve(size_t n, double a[C][C], double b[C])
 {
@@ -164,8 +158,6 @@ bool hs__fit_normal_equations(const fit_problem *p, const fit_state *at, double 
     }
     return solve(count, a, x);
 }
-
-/* ---- Results --------------------------------------------------------------------------------- */
 
 void hs__fit_report(const fit_problem *p, const fit_state *at, hs_fit *fit)
 {

@@ -5,9 +5,7 @@
 #undef HS_HERE
 #define HS_HERE at
 
-/* ---- What the rows of losses.def call ----------------------------------------------------------
- */
-
+/* The rows of losses.def call the functions below. */
 static hs_var divergence(const hs_transition *t, const char *at)
 {
     return hs_sub(t->log_g_fwd, t->log_pi_y);
@@ -53,9 +51,6 @@ static double follow_acceptance(const hs_objective *o, double b, double mean_alp
         b *= 1 + o->number[RHO] * (mean_alpha - o->acceptance);
     return fmin(fmax(b, o->number[FLOOR]), o->number[LIMIT]);
 }
-
-/* ---- The table ---------------------------------------------------------------------------------
- */
 
 /* clang-format off */
 #define HS_LOSS(id, name, numbers, loss, ...)                                                      \

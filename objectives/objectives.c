@@ -18,9 +18,6 @@ static bool is_name(const char *name, const char *text, size_t length)
     return strlen(name) == length && !memcmp(name, text, length);
 }
 
-/* ---- Numbers -----------------------------------------------------------------------------------
- */
-
 static double *place_of(const loss_row *row, hs_objective *o, size_t i)
 {
     if (!row->adapt)
@@ -93,9 +90,6 @@ bool hs__loss_fault(const loss_row *row, const hs_objective *o, char fault[LOSS_
     return false;
 }
 
-/* ---- Objectives --------------------------------------------------------------------------------
- */
-
 /* An objective with the numbers that are given, be they right or wrong, and the others' defaults. */
 static hs_objective make(const loss_row *row, const double *const *given)
 {
@@ -131,9 +125,6 @@ hs_objective hs_scout_with(const hs_target_acceptance *o) { return MAKE(scout, W
 hs_objective hs_kl(void)                                  { return MAKE(kl, NULL); }
 hs_objective hs_nll(void)                                 { return MAKE(nll, NULL); }
 /* clang-format on */
-
-/* ---- Reading text ------------------------------------------------------------------------------
- */
 
 typedef struct {
     const char *text; /* all of it, for messages */
@@ -240,9 +231,6 @@ hs_status hs_objective_parse(const char *text, hs_objective *o, char *error, siz
     *o = made;
     return HS_OK;
 }
-
-/* ---- Writing text ------------------------------------------------------------------------------
- */
 
 /* The shortest text that reads back as the same number. */
 static int print_number(char *text, size_t size, double x)

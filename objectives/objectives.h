@@ -95,9 +95,6 @@ HS_API hs_objective hs_kl(void);
  *  divergence of the target from the proposal, up to the target's entropy. */
 HS_API hs_objective hs_nll(void);
 
-/* ---- Objectives as text ------------------------------------------------------------------------
- */
-
 /** Reads a name, which numbers may follow after a colon or a percentage after a dash: "ab-initio",
  *  "ab-initio:0.2151", "gsm-60", "gsm:0.6,1,0.02". HS_EINVAL if the text cannot be read or a number
  *  is out of its range: then error[size] has a sentence, and *o is left alone. `error` may be NULL

@@ -14,8 +14,6 @@ static const char *const place = "reference problem";
 
 enum { DRAW_STREAM = 0, NOISE_STREAM = HS_DRAW_STREAMS };
 
-/* ---- A problem made ready to run ------------------------------------------------------------- */
-
 const char *hs__reference_name(const hs_reference *r)
 {
     return r->name ? r->name : hs_target_name(r->target);
@@ -144,8 +142,6 @@ hs_status hs__reference_measure(reference_run *run, double log_step, double mean
     return HS_OK;
 }
 
-/* ---- Search ---------------------------------------------------------------------------------- */
-
 /* What is to be 0: measured `what`, minus `level`, times `sign`, which rises with the step. */
 typedef struct {
     reference_run *run;
@@ -210,8 +206,6 @@ static hs_status solve(const equation *e, double start, double *root)
     }
     return status;
 }
-
-/* ---- Results --------------------------------------------------------------------------------- */
 
 /* Standard error of the mean of `what` + factor * `with` over the blocks of the last measurement.
  */

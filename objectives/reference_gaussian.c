@@ -39,8 +39,6 @@ static hs_var chi(hs_tape *tape, size_t degrees, uint32_t stream)
     return hs_sqrt(hs_scale(chosen, 2 * a));
 }
 
-/* ---- Target ---------------------------------------------------------------------------------- */
-
 static hs_var log_normal(hs_var square, size_t dim)
 {
     return hs_shift(hs_scale(square, -0.5), -0.5 * HS_LOG_2PI * (double)dim);
@@ -68,8 +66,7 @@ static hs_var noise(void *self, hs_tape *tape, uint32_t stream)
     return hs_pad(chi(tape, p->dim, stream), 0, 0, 1);
 }
 
-/* ---- Proposals: Gaussians around a mean ------------------------------------------------------ */
-
+/* The proposals are Gaussians around a mean. */
 static hs_var log_gaussian(const plane *p, hs_var y, hs_var mean, hs_var variance)
 {
     hs_var square = hs_div(hs_sum_last(hs_square(hs_sub(y, mean))), variance);
@@ -108,8 +105,6 @@ static hs_var mala_log_density(void *self, hs_var y, hs_var x)
     hs_var tau = walk_step(self, x.tape);
     return log_gaussian(self, y, mala_mean(tau, x), hs_scale(tau, 2));
 }
-
-/* ---- Problems -------------------------------------------------------------------------------- */
 
 static void release_params(void *params)
 {
