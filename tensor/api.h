@@ -18,7 +18,6 @@
 #define HS_PRINTF(text, first) /**< marks printf's format, argument `text`; values from `first` */
 #endif
 
-/** Returns the version of the library that runs, such as "0.2.0". */
-HS_API const char *hs_version(void);
+HS_API const char *hs_version(void); /**< the version of the library that runs, such as "0.2.0" */
 
 #endif

@@ -12,7 +12,6 @@
 
 #include <hastings/tensor/api.h>
 
-/** Seconds of the monotonic clock. */
-HS_API double hs_seconds(void);
+HS_API double hs_seconds(void); /**< seconds of the monotonic clock */
 
 #endif

@@ -43,8 +43,7 @@ typedef struct {
  *  also after an error. */
 HS_API void hs_file_create(hs_file *file, const char *path, hs_message *message);
 
-/** Appends `n` bytes. */
-HS_API void hs_file_put(hs_file *file, const void *bytes, size_t n);
+HS_API void hs_file_put(hs_file *file, const void *bytes, size_t n); /**< appends `n` bytes */
 
 /** Appends text in the manner of printf. */
 HS_API void hs_file_print(hs_file *file, const char *format, ...) HS_PRINTF(2, 3);
@@ -66,8 +65,7 @@ HS_API void hs_file_cut(hs_file *file, uint64_t length);
  *  error. */
 HS_API hs_status hs_file_commit(hs_file *file) HS_MUST_CHECK;
 
-/** Removes the temporary file and frees everything. */
-HS_API void hs_file_discard(hs_file *file);
+HS_API void hs_file_discard(hs_file *file); /**< removes the temporary file and frees everything */
 
 /** Writes a whole file of `n` bytes. `message` may be NULL. */
 HS_API hs_status hs_file_save(const char *path, const void *bytes, size_t n,

@@ -55,7 +55,6 @@ typedef struct {
 /** Begins a run for which `threads` threads are wanted. Returns how many it shall take: 1 or `threads`. */
 HS_API int hs_pace_begin(hs_pace *pace, int threads);
 
-/** Ends the run. */
-HS_API void hs_pace_end(hs_pace *pace);
+HS_API void hs_pace_end(hs_pace *pace); /**< ends the run */
 
 #endif
