@@ -78,78 +78,60 @@ const char *hs_flow_name(const hs_flow *flow)
 
 static const char *const direction_name[2] = { "forward", "inverse" };
 
-/* The result of one direction. A log_det without a tape was not set. */
-typedef struct {
-    hs_var y, log_det;
-} mapped;
-
-static mapped map_failed(hs_var poison)
+/* Maps x and checks the results. A NULL log_det is not wanted; one that the flow does not set has no tape. */
+static hs_var map(const hs_flow *flow, bool inverse, hs_var x, hs_var *log_det, const char *at)
 {
-    return (mapped){ poison, poison };
-}
-
-static mapped map(const hs_flow *flow, bool inverse, hs_var x, bool with_log_det, const char *at)
-{
-    const hs_shape expected = hs_dims(flow->dim), scalar = hs_scalar_shape();
-    char wanted[HS_SHAPE_TEXT], given[HS_SHAPE_TEXT];
-    mapped result = { .log_det = { NULL, -1 } };
-    result.y = flow->kind->map(flow->self, inverse, x, with_log_det ? &result.log_det : NULL, at);
     const char *place = direction_name[inverse];
-    const hs_shape shape = hs_var_shape(result.y), of_log_det = hs_var_shape(result.log_det);
+    char wanted[HS_SHAPE_TEXT], given[HS_SHAPE_TEXT];
+    hs_var unwanted;
+    *(log_det ? log_det : &unwanted) = (hs_var){ NULL, -1 };
+    const hs_var y = flow->kind->map(flow->self, inverse, x, log_det, at);
+    const hs_var term = log_det ? *log_det : unwanted;
+    const hs_shape shape = hs_var_shape(y), expected = hs_dims(flow->dim);
+    const hs_shape of_term = hs_var_shape(term), scalar = hs_scalar_shape();
     if (hs_tape_status(x.tape) != HS_OK)
-        return map_failed(result.y);
-    if (!hs_var_ok(result.y) || result.y.tape != x.tape)
-        return map_failed(hs_tape_fail(x.tape, HS_EINVAL, at,
-                                       "%s of flow \"%s\" returned no value of its tape", place,
-                                       flow->name));
+        return y;
+    if (!hs_var_ok(y) || y.tape != x.tape)
+        return hs_tape_fail(x.tape, HS_EINVAL, at,
+                            "%s of flow \"%s\" returned no value of its tape", place, flow->name);
     if (!hs_shape_equal(&shape, &expected))
-        return map_failed(hs_tape_fail(
+        return hs_tape_fail(
             x.tape, HS_ESHAPE, at, "%s of flow \"%s\" returned %s, but must return a vector %s",
-            place, flow->name, hs_shape_text(&shape, given), hs_shape_text(&expected, wanted)));
-    if (!result.log_det.tape)
-        return result;
-    if (!hs_var_ok(result.log_det) || result.log_det.tape != x.tape)
-        return map_failed(hs_tape_fail(x.tape, HS_EINVAL, at,
-                                       "%s of flow \"%s\" gave a log-determinant that is no value "
-                                       "of its tape",
-                                       place, flow->name));
-    if (!hs_shape_equal(&of_log_det, &scalar))
-        return map_failed(hs_tape_fail(
+            place, flow->name, hs_shape_text(&shape, given), hs_shape_text(&expected, wanted));
+    if (term.tape && (!hs_var_ok(term) || term.tape != x.tape))
+        return hs_tape_fail(x.tape, HS_EINVAL, at,
+                            "%s of flow \"%s\" gave a log-determinant that is no value of its tape",
+                            place, flow->name);
+    if (term.tape && !hs_shape_equal(&of_term, &scalar))
+        return hs_tape_fail(
             x.tape, HS_ESHAPE, at,
             "%s of flow \"%s\" gave a log-determinant of shape %s, but it must be a scalar", place,
-            flow->name, hs_shape_text(&of_log_det, given)));
-    return result;
+            flow->name, hs_shape_text(&of_term, given));
+    return y;
 }
 
 /* True if the flow can be applied to x; otherwise the tape says why not. */
 static bool usable(const hs_flow *flow, bool inverse, hs_var x, const char *at)
 {
-    if (!flow) {
+    const hs_shape shape = hs_var_shape(x), expected = hs_dims(hs_flow_dim(flow));
+    char wanted[HS_SHAPE_TEXT], given[HS_SHAPE_TEXT];
+    if (!flow)
         hs_tape_fail(x.tape, HS_ENOMEM, at, "out of memory: there is no flow");
-        return false;
-    }
-    if (hs_params_status(flow->store) != HS_OK) {
+    else if (hs_params_status(flow->store) != HS_OK)
         hs_tape_fail(x.tape, hs_params_status(flow->store), at, "parameter store: %s",
                      hs_params_error(flow->store));
-        return false;
-    }
-    if (!hs_var_ok(x))
-        return false;
-    const hs_shape shape = hs_var_shape(x), expected = hs_dims(flow->dim);
-    if (!hs_shape_equal(&shape, &expected)) {
-        char wanted[HS_SHAPE_TEXT], given[HS_SHAPE_TEXT];
+    else if (hs_var_ok(x) && !hs_shape_equal(&shape, &expected))
         hs_tape_fail(x.tape, HS_ESHAPE, at, "%s of flow \"%s\" takes a vector %s, but was given %s",
                      direction_name[inverse], flow->name, hs_shape_text(&expected, wanted),
                      hs_shape_text(&shape, given));
-        return false;
-    }
-    return true;
+    return hs_var_ok(x);
 }
 
 /* Derives log |det| from the other direction: log |det T| at z = -log |det T^-1| at T(z), and vice versa. */
 static hs_var derive(const hs_flow *flow, bool inverse, hs_var y, const char *at)
 {
-    const hs_var other = map(flow, !inverse, y, true, at).log_det;
+    hs_var other;
+    map(flow, !inverse, y, &other, at);
     if (other.tape)
         return hs_neg(other);
     return hs_tape_fail(y.tape, HS_EINVAL, at,
@@ -160,23 +142,17 @@ static hs_var derive(const hs_flow *flow, bool inverse, hs_var y, const char *at
 
 static hs_var apply(const hs_flow *flow, bool inverse, hs_var x, hs_var *log_det, const char *at)
 {
-    if (!usable(flow, inverse, x, at)) {
-        const hs_var poison = { x.tape, -1 };
-        if (log_det)
-            *log_det = poison;
-        return poison;
-    }
-    const bool with_log_det = log_det && !flow->preserves_volume;
-    const mapped result = map(flow, inverse, x, with_log_det, at);
-    if (!log_det)
-        return result.y;
-    if (flow->preserves_volume)
+    const bool constant = flow && flow->preserves_volume;
+    hs_var y = { x.tape, -1 };
+    if (usable(flow, inverse, x, at))
+        y = map(flow, inverse, x, constant ? NULL : log_det, at);
+    if (log_det && !hs_var_ok(y))
+        *log_det = y;
+    else if (log_det && constant)
         *log_det = hs_const(x.tape, 0);
-    else if (result.log_det.tape || !hs_var_ok(result.y))
-        *log_det = result.log_det;
-    else
-        *log_det = derive(flow, inverse, result.y, at);
-    return result.y;
+    else if (log_det && !log_det->tape)
+        *log_det = derive(flow, inverse, y, at);
+    return y;
 }
 
 hs_var hs_flow_forward_at(const hs_flow *flow, hs_var z, hs_var *log_det, const char *at)
