@@ -9,6 +9,7 @@
 typedef enum { OF_CONSTANTS, OF_X, OF_OTHERS } origin;
 
 typedef struct {
+    hs_arena memory; /* of the arrays below */
     hs_tape *tape;
     const hs_succession *s;
     int32_t size;
@@ -17,46 +18,41 @@ typedef struct {
     uint32_t mask;
     int32_t *image; /* [ways][size]: the counterpart of a node, with y for x; -1 if there is none */
     int32_t *map;   /* the node that takes the place of this one */
-    int32_t *in;    /* inputs of the node to look up */
+    int32_t *recorded; /* a live node that equals this one, after `map` */
+    int32_t *in;       /* inputs of the node to look up */
     unsigned char *origin;
     bool *costly, *live, *kept, *wanted;
 } search;
 
 static bool allocate(search *f)
 {
-    const size_t size = (size_t)f->size;
+    const size_t size = (size_t)f->size, images = f->s->ways * size * sizeof *f->image;
     size_t most = 1;
     for (int32_t id = 0; id < f->size; id++)
         if ((size_t)f->tape->node[id].inputs > most)
             most = (size_t)f->tape->node[id].inputs;
     for (f->mask = 63; f->mask < 2 * size; f->mask = 2 * f->mask + 1)
         ;
-    f->same = hs_alloc(size * sizeof *f->same);
-    f->slot = hs_alloc(((size_t)f->mask + 1) * sizeof *f->slot);
-    f->image = hs_alloc(f->s->ways * size * sizeof *f->image);
-    f->map = hs_alloc(size * sizeof *f->map);
-    f->in = hs_alloc(most * sizeof *f->in);
-    f->origin = hs_alloc_zero(size, sizeof *f->origin);
-    f->costly = hs_alloc_zero(4 * size, sizeof *f->costly);
-    if (!f->same || !f->slot || !f->image || !f->map || !f->in || !f->origin || !f->costly)
+    const size_t slots = ((size_t)f->mask + 1) * sizeof *f->slot;
+    f->same = hs_arena_alloc(&f->memory, size * sizeof *f->same);
+    f->slot = hs_arena_alloc(&f->memory, slots);
+    f->image = hs_arena_alloc(&f->memory, images);
+    f->map = hs_arena_alloc(&f->memory, size * sizeof *f->map);
+    f->recorded = hs_arena_alloc(&f->memory, size * sizeof *f->recorded);
+    f->in = hs_arena_alloc(&f->memory, most * sizeof *f->in);
+    f->origin = hs_arena_alloc(&f->memory, size * sizeof *f->origin);
+    f->costly = hs_arena_alloc(&f->memory, 4 * size * sizeof *f->costly);
+    if (!f->same || !f->slot || !f->image || !f->map || !f->recorded || !f->in || !f->origin ||
+        !f->costly)
         return false;
     f->live = f->costly + size;
     f->kept = f->live + size;
     f->wanted = f->kept + size;
-    memset(f->slot, -1, ((size_t)f->mask + 1) * sizeof *f->slot);
-    memset(f->image, -1, f->s->ways * size * sizeof *f->image);
+    memset(f->slot, -1, slots);
+    memset(f->image, -1, images);
+    memset(f->origin, 0, size * sizeof *f->origin);
+    memset(f->costly, 0, 4 * size * sizeof *f->costly);
     return true;
-}
-
-static void release(search *f)
-{
-    hs_free(f->same);
-    hs_free(f->slot);
-    hs_free(f->image);
-    hs_free(f->map);
-    hs_free(f->in);
-    hs_free(f->origin);
-    hs_free(f->costly);
 }
 
 /* ---- Equal nodes ------------------------------------------------------------------------------ */
@@ -253,28 +249,20 @@ static void replace(search *f, const char *at)
     }
 }
 
-/* A live node that equals an image stands for it. */
-static void find_recorded_images(search *f, int32_t *recorded)
-{
-    for (int32_t id = f->size - 1; id >= 0; id--)
-        if (f->live[id])
-            recorded[f->same[id]] = f->map[id];
-}
-
 static size_t make_list(search *f, hs_carried **list)
 {
     size_t count = 0;
     for (int32_t id = 0; id < f->size; id++)
         count += f->wanted[id];
-    int32_t *recorded = hs_alloc((size_t)f->size * sizeof *recorded);
     hs_carried *made = hs_arena_alloc(&f->tape->arena, (count + 1) * sizeof *made);
     hs_var *at_y = hs_arena_alloc(&f->tape->arena, (count * f->s->ways + 1) * sizeof *at_y);
-    if (!recorded || !made || !at_y) {
-        hs_free(recorded);
+    if (!made || !at_y) {
         hs_tape_fail(f->tape, HS_ENOMEM, "hs_carry", "out of memory");
         return 0;
     }
-    find_recorded_images(f, recorded);
+    for (int32_t id = f->size - 1; id >= 0; id--)
+        if (f->live[id])
+            f->recorded[f->same[id]] = f->map[id];
     *list = made;
     for (int32_t id = 0; id < f->size; id++) {
         if (!f->wanted[id])
@@ -282,10 +270,9 @@ static size_t make_list(search *f, hs_carried **list)
         *made++ = (hs_carried){ { f->tape, f->map[id] }, { f->tape, id }, at_y };
         for (size_t way = 0; way < f->s->ways; way++) {
             const int32_t image = f->image[way * (size_t)f->size + (size_t)id];
-            *at_y++ = (hs_var){ f->tape, recorded[image] };
+            *at_y++ = (hs_var){ f->tape, f->recorded[image] };
         }
     }
-    hs_free(recorded);
     return count;
 }
 
@@ -335,6 +322,6 @@ size_t hs_carry_at(const hs_succession *s, hs_var *values, size_t n, hs_carried 
     } else {
         hs_tape_fail(s->x.tape, HS_ENOMEM, at, "remember: out of memory");
     }
-    release(&f);
+    hs_arena_free(&f.memory);
     return count;
 }

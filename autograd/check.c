@@ -164,15 +164,16 @@ hs_status hs_gradcheck(hs_var y, const hs_var *wrt, const double *const *values,
                                  .rows_per_start = options->rows_per_start,
                                  .shard_starts = options->shard_starts,
                                  .threads = 1 };
-    c.data = hs_alloc_zero(n, sizeof *c.data);
-    c.v = hs_alloc_zero(n, sizeof *c.v);
-    c.count = hs_alloc_zero(n, sizeof *c.count);
-    c.along = hs_alloc_zero(n, sizeof *c.along);
+    hs_arena memory = { NULL };
+    c.data = hs_arena_alloc(&memory, n * sizeof *c.data);
+    c.v = hs_arena_alloc(&memory, n * sizeof *c.v);
+    c.count = hs_arena_alloc(&memory, n * sizeof *c.count);
+    c.along = hs_arena_alloc(&memory, n * sizeof *c.along);
     hs_status status = c.data && c.v && c.count && c.along ? HS_OK : HS_ENOMEM;
     for (size_t i = 0; !status && i < n; i++) {
         c.count[i] = numbers_of(&c, wrt[i]);
-        c.data[i] = hs_alloc(c.count[i] * sizeof(double));
-        c.v[i] = hs_alloc(c.count[i] * sizeof(double));
+        c.data[i] = hs_arena_alloc(&memory, c.count[i] * sizeof(double));
+        c.v[i] = hs_arena_alloc(&memory, c.count[i] * sizeof(double));
         if (!c.data[i] || !c.v[i]) {
             status = HS_ENOMEM;
             break;
@@ -184,13 +185,6 @@ hs_status hs_gradcheck(hs_var y, const hs_var *wrt, const double *const *values,
     }
     if (!status)
         status = check_orders(&c, y, options->order, report);
-    for (size_t i = 0; i < n; i++) {
-        hs_free(c.data ? c.data[i] : NULL);
-        hs_free(c.v ? c.v[i] : NULL);
-    }
-    hs_free(c.data);
-    hs_free(c.v);
-    hs_free(c.count);
-    hs_free(c.along);
+    hs_arena_free(&memory);
     return status;
 }

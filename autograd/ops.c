@@ -59,8 +59,7 @@ hs_var hs_polygamma_at(int n, hs_var x, const char *at)
 {
     if (n < 0)
         return hs_tape_fail(x.tape, HS_EINVAL, at, "polygamma: order %d is negative", n);
-    op_attributes attributes = hs__attributes_none();
-    attributes.order = n;
+    const op_attributes attributes = { .order = n };
     return elementwise(OP_polygamma, &x, 1, &attributes, at);
 }
 
@@ -114,9 +113,7 @@ static hs_var product(hs_var x, bool tx, hs_var y, bool ty, hs_extent extent, co
     if (!hs_var_ok(x) || !hs_var_ok(y))
         return poison(x.tape);
     const hs_shape *sx = &node_of(x)->shape, *sy = &node_of(y)->shape;
-    op_attributes attributes = hs__attributes_none();
-    attributes.transpose[0] = tx;
-    attributes.transpose[1] = ty;
+    const op_attributes attributes = { .transpose = { tx, ty } };
     return hs__tape_append(x.tape, OP_matmul, extent,
                            hs_dims(sx->dim[tx ? 1 : 0], sy->dim[ty ? 0 : 1]), (hs_var[]){ x, y }, 2,
                            &attributes, at);
@@ -261,8 +258,7 @@ static hs_var over_axis(op_code op, hs_var x, int axis, bool keep, const char *a
     if (axis < 0)
         return poison(x.tape);
     const hs_shape shape = node_of(x)->shape;
-    op_attributes attributes = hs__attributes_none();
-    attributes.axis = axis;
+    const op_attributes attributes = { .axis = axis };
     hs_var y = hs__tape_append(x.tape, op, node_of(x)->extent, flattened_axis(&shape, axis), &x, 1,
                                &attributes, at);
     return keep ? y : hs_reshape(y, without_axis(&shape, axis));
@@ -304,8 +300,7 @@ hs_var hs_mean_rows_at(hs_var x, const char *at)
     const hs_extent extent = node_of(x)->extent;
     if (extent == HS_SHARED)
         return x;
-    op_attributes attributes = hs__attributes_none();
-    attributes.axis = (int)extent; /* the extent to count */
+    const op_attributes attributes = { .axis = (int)extent }; /* the extent to count */
     hs_var count =
         hs__tape_append(x.tape, OP_count, HS_SHARED, hs_scalar_shape(), NULL, 0, &attributes, at);
     return hs_div(hs_sum_rows(x), count);
@@ -353,7 +348,7 @@ hs_var hs_permute_at(hs_var x, const int *order, const char *at)
     if (!hs__inputs_ok(&x, 1, "permute", at))
         return poison(x.tape);
     const tape_node *node = node_of(x);
-    op_attributes attributes = hs__attributes_none();
+    op_attributes attributes = { 0 };
     hs_shape shape = node->shape;
     unsigned seen = 0;
     for (int i = 0; i < shape.rank; i++) {
@@ -384,10 +379,7 @@ hs_var hs_slice_at(hs_var x, int axis, size_t first, size_t end, const char *at)
     if (first == 0 && end == shape.dim[axis])
         return x;
     shape.dim[axis] = end - first;
-    op_attributes attributes = hs__attributes_none();
-    attributes.axis = axis;
-    attributes.first = first;
-    attributes.end = end;
+    const op_attributes attributes = { .axis = axis, .first = first, .end = end };
     return hs__tape_append(x.tape, OP_slice, node_of(x)->extent, shape, &x, 1, &attributes, at);
 }
 
@@ -403,10 +395,7 @@ hs_var hs_pad_at(hs_var x, int axis, size_t before, size_t after, const char *at
     if (before == 0 && after == 0)
         return x;
     shape.dim[axis] += before + after;
-    op_attributes attributes = hs__attributes_none();
-    attributes.axis = axis;
-    attributes.first = before;
-    attributes.end = after;
+    const op_attributes attributes = { .axis = axis, .first = before, .end = after };
     return hs__tape_append(x.tape, OP_pad, node_of(x)->extent, shape, &x, 1, &attributes, at);
 }
 
@@ -439,8 +428,7 @@ hs_var hs_concat_at(const hs_var *xs, size_t n, int axis, const char *at)
     }
     if (n == 1)
         return xs[0];
-    op_attributes attributes = hs__attributes_none();
-    attributes.axis = axis;
+    const op_attributes attributes = { .axis = axis };
     return hs__tape_append(xs[0].tape, OP_concat, extent, shape, xs, (int)n, &attributes, at);
 }
 
@@ -468,12 +456,10 @@ hs_var hs_gather_at(hs_var x, int axis, const size_t *index, size_t n, const cha
     if (!hs__inputs_ok(&x, 1, "gather", at) || (axis = resolve_axis(x, axis, "gather", at)) < 0)
         return poison(x.tape);
     hs_shape shape = node_of(x)->shape;
-    op_attributes attributes = hs__attributes_none();
-    attributes.axis = axis;
-    attributes.index = keep_index(x, "gather", index, n, shape.dim[axis], at);
-    attributes.index_count = n;
-    if (!attributes.index)
+    index = keep_index(x, "gather", index, n, shape.dim[axis], at);
+    if (!index)
         return poison(x.tape);
+    const op_attributes attributes = { .axis = axis, .index = index, .index_count = n };
     shape.dim[axis] = n;
     return hs__tape_append(x.tape, OP_gather, node_of(x)->extent, shape, &x, 1, &attributes, at);
 }
@@ -483,12 +469,11 @@ hs_var hs_scatter_at(hs_var x, int axis, const size_t *index, size_t length, con
     if (!hs__inputs_ok(&x, 1, "scatter", at) || (axis = resolve_axis(x, axis, "scatter", at)) < 0)
         return poison(x.tape);
     hs_shape shape = node_of(x)->shape;
-    op_attributes attributes = hs__attributes_none();
-    attributes.axis = axis;
-    attributes.index_count = shape.dim[axis];
-    attributes.index = keep_index(x, "scatter", index, shape.dim[axis], length, at);
-    if (!attributes.index)
+    const size_t n = shape.dim[axis];
+    index = keep_index(x, "scatter", index, n, length, at);
+    if (!index)
         return poison(x.tape);
+    const op_attributes attributes = { .axis = axis, .index = index, .index_count = n };
     shape.dim[axis] = length;
     return hs__tape_append(x.tape, OP_scatter, node_of(x)->extent, shape, &x, 1, &attributes, at);
 }
@@ -519,8 +504,7 @@ static hs_var call(op_code op, const hs_function *f, const hs_var *x, int n, con
     hs_extent extent = node_of(x[0])->extent;
     if (n == 2)
         extent = widest(extent, node_of(x[1])->extent);
-    op_attributes attributes = hs__attributes_none();
-    attributes.function = f;
+    const op_attributes attributes = { .function = f };
     return hs__tape_append(x[0].tape, op, extent, op == OP_call ? hs_scalar_shape() : shape, x, n,
                            &attributes, at);
 }

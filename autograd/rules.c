@@ -95,7 +95,7 @@ void hs__record_gradients(hs_var y, hs_var g, const bool *needed, hs_var *gradie
 {
     const tape_node *node = node_of(y);
     const char *at = node->at;
-    const op_attributes attributes = node->attributes ? *node->attributes : hs__attributes_none();
+    const op_attributes attributes = node->attributes ? *node->attributes : (op_attributes){ 0 };
     const rule_call call = { y, g, needed, gradient, node, attributes, at };
     const int n = attributes.order;
     hs_var in[3] = { { NULL, 0 } };

@@ -91,9 +91,7 @@ hs_extent hs_var_extent(hs_var x)
 
 hs_var hs_name(hs_var x, const char *name)
 {
-    if (!hs_var_ok(x))
-        return x;
-    if (!name)
+    if (!hs_var_ok(x) || !name)
         return x;
     const char *copy = hs_arena_string(&x.tape->arena, name);
     if (!copy)
@@ -142,13 +140,6 @@ bool hs__inputs_ok(const hs_var *inputs, int n, const char *op, const char *at)
         }
     }
     return tape != NULL;
-}
-
-op_attributes hs__attributes_none(void)
-{
-    op_attributes attributes;
-    memset(&attributes, 0, sizeof attributes);
-    return attributes;
 }
 
 bool hs__attributes_equal(const op_attributes *a, const op_attributes *b, size_t bytes)
@@ -254,9 +245,7 @@ hs_var hs_bound_at(hs_tape *tape, const char *name, hs_shape shape, const void *
         tape->bound = grown;
         tape->bound_capacity = capacity;
     }
-    op_attributes attributes = hs__attributes_none();
-    attributes.base = base;
-    attributes.offset = offset;
+    const op_attributes attributes = { .base = base, .offset = offset };
     hs_var x = hs__tape_append(tape, OP_bound, HS_SHARED, shape, NULL, 0, &attributes, at);
     if (x.id >= 0)
         tape->bound[tape->bound_size++] = x.id;
@@ -265,8 +254,7 @@ hs_var hs_bound_at(hs_tape *tape, const char *name, hs_shape shape, const void *
 
 hs_var hs_const_at(hs_tape *tape, double value, const char *at)
 {
-    op_attributes attributes = hs__attributes_none();
-    attributes.number = value;
+    const op_attributes attributes = { .number = value };
     return hs__tape_append(tape, OP_constant, HS_SHARED, hs_scalar_shape(), NULL, 0, &attributes,
                            at);
 }
@@ -283,8 +271,7 @@ hs_var hs_tensor_at(hs_tape *tape, hs_shape shape, const double *values, const c
             return hs_tape_fail(tape, HS_ENOMEM, at, "tensor: out of memory");
         hs_numbers_set(tape->dtype, data, count, values);
     }
-    op_attributes attributes = hs__attributes_none();
-    attributes.data = data;
+    const op_attributes attributes = { .data = data };
     return hs__tape_append(tape, OP_tensor, HS_SHARED, shape, NULL, 0, &attributes, at);
 }
 
@@ -294,8 +281,7 @@ static hs_var random_leaf(hs_tape *tape, op_code op, hs_extent extent, hs_shape 
     if (stream >= 1u << 15)
         return hs_tape_fail(tape, HS_EINVAL, at, "%s: stream %u is not below 32768",
                             hs__op_table[op].name, (unsigned)stream);
-    op_attributes attributes = hs__attributes_none();
-    attributes.stream = stream;
+    const op_attributes attributes = { .stream = stream };
     return hs__tape_append(tape, op, extent, shape, NULL, 0, &attributes, at);
 }
 

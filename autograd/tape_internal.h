@@ -27,8 +27,7 @@ typedef struct {
 
 extern const op_info hs__op_table[OP_COUNT];
 
-/* The facts about an op besides its inputs. Attributes are cleared as a whole before they are filled: equal nodes have
- * equal bytes. */
+/* The facts about an op besides its inputs. There is no padding, so that equal attributes have equal bytes. */
 typedef struct {
     double number; /* constant */
     int axis;      /* max_over, logsumexp, slice, pad, concat, gather, scatter */
@@ -38,12 +37,17 @@ typedef struct {
     const size_t *index; /* gather, scatter: as long as the axis of the result (of the input) */
     size_t index_count;
     bool transpose[2];       /* matmul */
+    bool filler[2];          /* in place of padding */
     uint32_t stream;         /* normal, uniform */
     const void *data;        /* tensor: values in the tape's dtype */
     const void *const *base; /* bound: its place is *base + offset */
     size_t offset;
     const hs_function *function;
 } op_attributes;
+
+_Static_assert(sizeof(op_attributes) == sizeof(double) + (2 + HS_MAX_RANK) * sizeof(int) +
+                                            4 * sizeof(size_t) + 4 * sizeof(void *) + 8,
+               "op_attributes has padding");
 
 typedef struct {
     op_code op;
@@ -78,8 +82,6 @@ static inline hs_var poison(hs_tape *tape)
 {
     return (hs_var){ tape, -1 };
 }
-
-op_attributes hs__attributes_none(void);
 
 /* True if the attributes of two nodes of one op and shape are equal. `bytes` is the size of their value: that of a
  * constant tensor is among the attributes. */

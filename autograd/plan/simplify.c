@@ -166,8 +166,7 @@ static int32_t join_pads(hs_plan *plan, node_table *table, plan_node *node)
     for (int k = 0, at = 0; k < 2; k++)
         for (int i = 0; i < count[k]; i++)
             input[at++] = parts[k] ? parts[k][i] : ends[k];
-    attributes[0] = attributes[1] = hs__attributes_none();
-    attributes[0].axis = attributes[1].axis = axis;
+    attributes[0] = attributes[1] = (op_attributes){ .axis = axis };
     plan_node joined = { .op = OP_concat,
                          .extent = node->extent,
                          .shape = shape,
