@@ -115,8 +115,7 @@ typedef struct hs_draws_writer hs_draws_writer;
 HS_API hs_status hs_draws_open(hs_draws_writer **writer, const char *path, size_t chains,
                                size_t dim, hs_message *message) HS_MUST_CHECK;
 
-/** Appends one step. Errors, such as a full disk, stick: the writer refuses later steps with the
- *  first one. */
+/** Appends one step. Errors, such as a full disk, stick: later steps fail with the first one. */
 HS_API hs_status hs_draws_append(hs_draws_writer *writer, const double *step,
                                  hs_message *message) HS_MUST_CHECK;
 

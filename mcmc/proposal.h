@@ -49,8 +49,7 @@ typedef struct {
     hs_param step;    /**< parameter that is the step size: one number, or one for each coordinate;
                          zeroed: none. Tuning and searches set it */
     bool log_step;    /**< `step` is the logarithm of the step size */
-    hs_param scale;   /**< parameter that holds the target's standard deviations, which tuning sets;
-                         zeroed: none */
+    hs_param scale;   /**< the target's standard deviations, which tuning sets; zeroed: none */
     size_t normals;   /**< length of the noise n; 0: dim */
     size_t gradients; /**< scores of the target that one proposal costs, for reports */
 
@@ -75,8 +74,7 @@ typedef struct {
 /** Most ways of moving of a proposal. */
 enum { HS_MAX_WAYS = 64 };
 
-/** Makes a proposal of copies of its parts. If one is missing or wrong, the result is NULL and the
- *  session fails. */
+/** Makes a proposal of copies of its parts. A wrong part gives NULL, and fails the session. */
 HS_API hs_proposal *hs_proposal_new(hs_session *s, const hs_proposal_spec *spec);
 
 HS_API const char *hs_proposal_name(const hs_proposal *p);    /**< name of the proposal */

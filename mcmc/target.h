@@ -51,8 +51,7 @@ typedef struct {
 /** Number of streams for a target's own draws; auxiliary coordinates use the next stream. */
 enum { HS_DRAW_STREAMS = 8 };
 
-/** Makes a target of copies of its parts. If one is missing or wrong, the result is NULL and the
- *  session fails. */
+/** Makes a target of copies of its parts. A wrong part gives NULL, and fails the session. */
 HS_API hs_target *hs_target_new(hs_session *s, const hs_target_spec *spec);
 
 HS_API const char *hs_target_name(const hs_target *t);    /**< name of the target */

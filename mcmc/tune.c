@@ -114,8 +114,7 @@ static bool report(const tuner *t, uint64_t step, double alpha, double begin)
     return o->progress(&p, o->context);
 }
 
-/* The mass matrix is set at a tenth, a quarter and half of the steps; after each, the step size is
- * found anew. */
+/* Sets the mass matrix at a tenth, a quarter and half of the steps, and finds the step anew. */
 static bool run(tuner *t, hs_tuning *result)
 {
     const hs_tune_options *o = &t->options;

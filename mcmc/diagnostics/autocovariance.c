@@ -152,8 +152,7 @@ static void transform_back(double *z, const double *twiddle, size_t length)
 }
 
 /* Computes all lags. Two chains make one complex sequence: the real part of its autocorrelation is
- * the sum of the chains'. Power spectra are added, so that one inverse transform serves all chains.
- * */
+ * the sum of the chains'. Power spectra are added: one inverse transform serves all chains. */
 static hs_status extend_by_transform(autocovariance *c)
 {
     const size_t n = c->draws, length = transform_length(n);

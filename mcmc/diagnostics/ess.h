@@ -90,8 +90,7 @@ HS_API hs_status hs_series_summarise(const hs_series *series,
 HS_API hs_status hs_ess(const hs_series *series, hs_ess_kind kind, double *ess,
                         bool *capped) HS_MUST_CHECK;
 
-/** Computes the ESS of the quantile p in [0, 1], hence of split 1[x <= q_p]. The median has p =
- *  0.5. */
+/** Computes the ESS of the quantile p in [0, 1] (0.5: the median), hence of split 1[x <= q_p]. */
 HS_API hs_status hs_ess_quantile(const hs_series *series, double p, double *ess,
                                  bool *capped) HS_MUST_CHECK;
 

@@ -17,8 +17,7 @@ typedef struct {
     size_t capacity, table; /* complex numbers that fit in wave; entries of twiddle that are set */
 } autocovariance;
 
-/* Room for up to `size` numbers in chains of up to `draws`; freed by hs__autocovariance_free(), also
- * after a failure. */
+/* Room for up to `size` numbers in chains of up to `draws`; to be freed, also after a failure. */
 hs_status hs__autocovariance_init(autocovariance *c, size_t size, size_t draws);
 void hs__autocovariance_free(autocovariance *c);
 

@@ -37,8 +37,7 @@
 /** Zero is the default of each. */
 typedef struct {
     const char *name;          /**< of the variable; NULL: "x" */
-    const char *const *labels; /**< [dim]: of its coordinates, say the columns of a regression;
-                                    NULL: 0, 1, ... */
+    const char *const *labels; /**< [dim]: of its coordinates; NULL: 0, 1, ... */
     const char *created_at;    /**< such as "2026-01-31T12:00:00Z"; NULL: not in the file */
     const char *title;         /**< what was sampled; NULL: not in the file */
 } hs_netcdf_options;

@@ -101,8 +101,7 @@ static void take_shape(cursor *c, npy_header *header)
     take(c, ')');
 }
 
-/* Parses a text such as {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }; false if it is
- * something else. */
+/* Parses {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }; false for any other text. */
 static bool parse(const char *text, size_t length, npy_header *header)
 {
     cursor c = { text, text + length, true };

@@ -92,8 +92,7 @@ static bool is_in_place(const element *e, const element *last, size_t k)
     return k == 0;
 }
 
-/* How many names from the first on are elements of one array; tells whether they are all of it, in
- * Stan's order. */
+/* How many names from the first on are of one array; *whole: it is all there, in Stan's order. */
 static size_t count_array(const char *const *names, size_t count, bool *whole)
 {
     const element first = take_apart(names[0]);

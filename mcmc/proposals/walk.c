@@ -36,8 +36,7 @@ typedef struct {
     size_t dim;
 } walk;
 
-/* The steps: a scalar or a vector, positive. A trained step that crosses zero is the same walk as its
- * absolute value. */
+/* The steps, positive: a step that training takes below zero walks as its absolute value does. */
 static hs_var step_of(const walk *w, hs_tape *tape)
 {
     const char *at = w->at;

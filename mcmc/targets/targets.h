@@ -122,8 +122,7 @@ typedef struct {
     double sd; /**< sd of the first coordinate; 0: 3 */
 } hs_funnel_options;
 
-/** Funnel of Neal (2003): v = x0 ~ N(0, sd^2), and the others N(0, e^v) given v; dim is at least 2.
- *  */
+/** Funnel of Neal (2003): v = x0 ~ N(0, sd^2), and the others N(0, e^v) given v; dim >= 2. */
 HS_API hs_target *hs_target_funnel(hs_session *s, size_t dim, const hs_funnel_options *options);
 
 /* ---- Bayesian logistic regression ------------------------------------------------------------ */
