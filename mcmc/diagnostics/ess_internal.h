@@ -51,7 +51,4 @@ double hs__rank_quantile(const double *x, const size_t *order, size_t n, double 
 /* The median: the value in the middle, or the mean of the two there. n > 0. */
 double hs__rank_median(const double *x, const size_t *order, size_t n);
 
-/* Phi^-1(p), 0 < p < 1. */
-double hs__normal_quantile(double p);
-
 #endif

@@ -60,38 +60,6 @@ void hs__rank_fold(const double *x, const size_t *order, size_t n, double centre
     }
 }
 
-void hs__rank_scores(const double *value, const size_t *order, size_t n, double *score)
-{
-    for (size_t first = 0, end; first < n; first = end) {
-        end = first + 1;
-        while (end < n && value[order[end]] == value[order[first]])
-            end++;
-        const double rank = 0.5 * ((double)first + 1 + (double)end);
-        const double z = hs__normal_quantile((rank - 0.375) / ((double)n + 0.25));
-        for (size_t i = first; i < end; i++)
-            score[order[i]] = z;
-    }
-}
-
-double hs__rank_quantile(const double *x, const size_t *order, size_t n, double p)
-{
-    const double at = (double)n * p + (1 - p); /* counted from 1 */
-    double k = floor(at > 1 ? at : 1);
-    if (k > (double)n - 1)
-        k = (double)n - 1;
-    if (n == 1)
-        return x[order[0]];
-    double part = at - k;
-    part = part < 0 ? 0 : part > 1 ? 1 : part;
-    const double low = x[order[(size_t)k - 1]], high = x[order[(size_t)k]];
-    return low == high ? low : (1 - part) * low + part * high;
-}
-
-double hs__rank_median(const double *x, const size_t *order, size_t n)
-{
-    return n % 2 ? x[order[n / 2]] : (x[order[n / 2 - 1]] + x[order[n / 2]]) / 2;
-}
-
 static double polynomial(const double coefficient[8], double x)
 {
     double sum = coefficient[7];
@@ -100,8 +68,8 @@ static double polynomial(const double coefficient[8], double x)
     return sum;
 }
 
-/* Wichura (1988), algorithm AS 241, PPND16: about 16 digits. */
-double hs__normal_quantile(double p)
+/* Phi^-1(p), 0 < p < 1: Wichura (1988), algorithm AS 241, PPND16, about 16 digits. */
+static double normal_quantile(double p)
 {
     static const double centre[2][8] = {
         { 3.3871328727963666080e0, 1.3314166789178437745e2, 1.9715909503065514427e3,
@@ -137,4 +105,36 @@ double hs__normal_quantile(double p)
     r -= r <= 5 ? 1.6 : 5;
     const double z = polynomial(c[0], r) / polynomial(c[1], r);
     return q < 0 ? -z : z;
+}
+
+void hs__rank_scores(const double *value, const size_t *order, size_t n, double *score)
+{
+    for (size_t first = 0, end; first < n; first = end) {
+        end = first + 1;
+        while (end < n && value[order[end]] == value[order[first]])
+            end++;
+        const double rank = 0.5 * ((double)first + 1 + (double)end);
+        const double z = normal_quantile((rank - 0.375) / ((double)n + 0.25));
+        for (size_t i = first; i < end; i++)
+            score[order[i]] = z;
+    }
+}
+
+double hs__rank_quantile(const double *x, const size_t *order, size_t n, double p)
+{
+    const double at = (double)n * p + (1 - p); /* counted from 1 */
+    double k = floor(at > 1 ? at : 1);
+    if (k > (double)n - 1)
+        k = (double)n - 1;
+    if (n == 1)
+        return x[order[0]];
+    double part = at - k;
+    part = part < 0 ? 0 : part > 1 ? 1 : part;
+    const double low = x[order[(size_t)k - 1]], high = x[order[(size_t)k]];
+    return low == high ? low : (1 - part) * low + part * high;
+}
+
+double hs__rank_median(const double *x, const size_t *order, size_t n)
+{
+    return n % 2 ? x[order[n / 2]] : (x[order[n / 2 - 1]] + x[order[n / 2]]) / 2;
 }
