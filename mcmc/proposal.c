@@ -6,7 +6,6 @@
 #define HS_HERE at
 
 struct hs_proposal {
-    hs_session *session;
     hs_proposal_spec spec;
 };
 
@@ -31,7 +30,7 @@ hs_proposal *hs_proposal_new(hs_session *s, const hs_proposal_spec *spec)
     hs_proposal *p = hs__part_new(s, sizeof *p, name, &kept, spec->self, spec->release);
     if (!p)
         return NULL;
-    *p = (hs_proposal){ s, *spec };
+    p->spec = *spec;
     p->spec.name = kept;
     p->spec.normals = spec->normals ? spec->normals : spec->dim;
     p->spec.ways = spec->moves ? spec->ways : 1;
@@ -66,11 +65,6 @@ size_t hs_proposal_gradients(const hs_proposal *p)
 hs_params *hs_proposal_params(const hs_proposal *p)
 {
     return p ? p->spec.params : NULL;
-}
-
-hs_session *hs_proposal_session(const hs_proposal *p)
-{
-    return p ? p->session : NULL;
 }
 
 hs_param hs_proposal_step(const hs_proposal *p, bool *is_log)

@@ -77,13 +77,12 @@ enum { HS_MAX_WAYS = 64 };
 /** Makes a proposal of copies of its parts. A wrong part gives NULL, and fails the session. */
 HS_API hs_proposal *hs_proposal_new(hs_session *s, const hs_proposal_spec *spec);
 
-HS_API const char *hs_proposal_name(const hs_proposal *p);    /**< name of the proposal */
-HS_API size_t hs_proposal_dim(const hs_proposal *p);          /**< number of coordinates */
-HS_API size_t hs_proposal_normals(const hs_proposal *p);      /**< length of the noise */
-HS_API size_t hs_proposal_ways(const hs_proposal *p);         /**< number of ways of moving */
-HS_API size_t hs_proposal_gradients(const hs_proposal *p);    /**< scores that one proposal costs */
-HS_API hs_params *hs_proposal_params(const hs_proposal *p);   /**< trained parameters, or NULL */
-HS_API hs_session *hs_proposal_session(const hs_proposal *p); /**< session of the proposal */
+HS_API const char *hs_proposal_name(const hs_proposal *p);  /**< name of the proposal */
+HS_API size_t hs_proposal_dim(const hs_proposal *p);        /**< number of coordinates */
+HS_API size_t hs_proposal_normals(const hs_proposal *p);    /**< length of the noise */
+HS_API size_t hs_proposal_ways(const hs_proposal *p);       /**< number of ways of moving */
+HS_API size_t hs_proposal_gradients(const hs_proposal *p);  /**< scores that one proposal costs */
+HS_API hs_params *hs_proposal_params(const hs_proposal *p); /**< trained parameters, or NULL */
 
 /** The parameter that is the step size, and in *is_log (unless that is NULL) whether it is the
  *  logarithm of it; index -1 if the proposal has none. */
