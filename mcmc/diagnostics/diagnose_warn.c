@@ -40,8 +40,9 @@ static suspicion suspect(const hs_report *report, const hs_series_summary *s)
     const double f = (s->rhat * s->rhat - 1) * first / (2 * (double)report->chains);
     if (s->constant || report->draws < fewest_draws || !(first >= high_share * size))
         return (suspicion){ false, false, false };
-    return (suspicion){ .second = second_moment(s) < bar,
-                        .tail = s->ess[HS_ESS_TAIL]<bar, .rhat = s->rhat> bad_rhat && f > bad_f };
+    return (suspicion){ .rhat = s->rhat > bad_rhat && f > bad_f,
+                        .second = second_moment(s) < bar,
+                        .tail = s->ess[HS_ESS_TAIL] < bar };
 }
 
 static void find_nonergodic(hs_report *report)
@@ -89,7 +90,8 @@ void hs__diagnose_warnings(hs_report *report)
     const bool set[] = {
         report->nonergodic > 0,
         report->rhat > good_rhat,
-        report->ess[scarcest(report)].min<enough, report->constant> 0,
+        enough > report->ess[scarcest(report)].min,
+        report->constant > 0,
         capped,
         unknown,
         report->nonfinite > 0,
@@ -111,11 +113,10 @@ static void say_nonergodic(const hs_report *report, hs_message *sentence)
         snprintf(evidence, sizeof evidence, "the %s only %.3g",
                  found.second ? "second moment" : "tails",
                  found.second ? second_moment(s) : s->ess[HS_ESS_TAIL]);
-    hs_message_fail(
-        sentence, HS_OK,
-        "this chain looks non-ergodic: in coordinate %zu%s the mean has an ESS of %.4g, but "
-        "%s (R-hat %.3f)",
-        i, more, first_moment(s), evidence, s->rhat);
+    hs_message_fail(sentence, HS_OK,
+                    "this chain looks non-ergodic: in coordinate %zu%s the mean has an ESS of "
+                    "%.4g, but %s (R-hat %.3f)",
+                    i, more, first_moment(s), evidence, s->rhat);
 }
 
 bool hs_report_warning(const hs_report *report, hs_warning warning, hs_message *sentence)
