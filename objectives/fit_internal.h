@@ -35,6 +35,9 @@ hs_status hs__fit_evaluate(const fit_problem *p, const double *coefficient, bool
 bool hs__fit_normal_equations(const fit_problem *p, const fit_state *at, double lambda,
                               const double *r, double x[C]);
 
+/* In reference.c. Makes the session fail, and returns `status`. */
+hs_status hs__reference_fail(const hs_reference *r, hs_status status, const char *what);
+
 /* Acceptances, misfit, and the coefficients' errors. */
 void hs__fit_report(const fit_problem *p, const fit_state *at, hs_fit *fit);
 

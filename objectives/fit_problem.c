@@ -5,8 +5,6 @@
 
 #include <hastings/objectives/objectives.h>
 
-#include "reference_internal.h"
-
 static hs_objective make_ab_initio(const double *a)
 {
     return hs_ab_initio(a[0]);
@@ -72,17 +70,14 @@ static hs_status slope_by(const fit_problem *p, size_t i, const double *coeffici
 {
     const hs_reference_options sampling = sampling_of(p, i);
     const double h = 1e-3 * fabs(coefficient[j]);
-    double moved[C], mean[MEASURED];
+    double moved[C];
     memcpy(moved, coefficient, sizeof moved);
     moved[j] += h;
     const hs_objective o = p->family.make(moved);
-    reference_run run;
-    hs_status status = hs__reference_open(&run, &p->reference[i], &o, &sampling);
-    if (!status)
-        status = hs__reference_measure(&run, log(best->step), mean);
-    if (!status)
-        *result = (mean[SLOPE] - best->slope) / h;
-    hs__reference_close(&run);
+    hs_optimum there;
+    const hs_status status =
+        hs_reference_evaluate(&p->reference[i], &o, best->step, &sampling, &there);
+    *result = status ? 0 : (there.slope - best->slope) / h;
     return status;
 }
 

@@ -5,7 +5,7 @@
 #include <hastings/autograd/plan.h>
 #include <hastings/tensor/memory.h>
 
-#include "reference_internal.h"
+#include "fit_internal.h"
 
 static const char *const place = "reference problem";
 
@@ -14,15 +14,28 @@ static const char *const place = "reference problem";
 
 enum { DRAW_STREAM = 0, NOISE_STREAM = HS_DRAW_STREAMS };
 
-const char *hs__reference_name(const hs_reference *r)
-{
-    return r->name ? r->name : hs_target_name(r->target);
-}
+/* Means over rows, which a pass over them measures. */
+enum { LOSS, ACCEPTANCE, MSJD, LOG_ALPHA, SLOPE, MEASURED };
+
+/* A problem made ready to run. */
+typedef struct {
+    const hs_reference *reference;
+    hs_param step; /* the proposal's */
+    bool log_step;
+    hs_tape *tape;
+    hs_plan *plan;
+    hs_var output[MEASURED];
+    size_t blocks, rows; /* rows of each block */
+    uint64_t seed;
+    double tolerance;
+    double (*sample)[MEASURED]; /* [blocks], of the last measurement */
+    int runs;
+} reference_run;
 
 hs_status hs__reference_fail(const hs_reference *r, hs_status status, const char *what)
 {
     return hs_session_fail(hs_target_session(r->target), status, "reference problem \"%s\": %s",
-                           hs__reference_name(r), what);
+                           r->name ? r->name : hs_target_name(r->target), what);
 }
 
 static const char *fault_of(const hs_reference *r)
@@ -76,8 +89,9 @@ static void record(reference_run *run, const hs_objective *o)
     run->output[SLOPE] = hs_sum(run->log_step ? slope : hs_mul(step, slope), HS_ALL);
 }
 
-hs_status hs__reference_open(reference_run *run, const hs_reference *r, const hs_objective *o,
-                             const hs_reference_options *options)
+/* close_run() is due also after a failure. */
+static hs_status open_run(reference_run *run, const hs_reference *r, const hs_objective *o,
+                          const hs_reference_options *options)
 {
     const hs_reference_options given = options ? *options : (hs_reference_options){ 0 };
     hs_session *s = hs_target_session(r->target);
@@ -108,7 +122,7 @@ hs_status hs__reference_open(reference_run *run, const hs_reference *r, const hs
     return status;
 }
 
-void hs__reference_close(reference_run *run)
+static void close_run(reference_run *run)
 {
     hs_plan_free(run->plan);
     hs_tape_free(run->tape);
@@ -116,14 +130,15 @@ void hs__reference_close(reference_run *run)
     *run = (reference_run){ 0 };
 }
 
-double hs__reference_log_step(const reference_run *run)
+static double log_step_of(const reference_run *run)
 {
     double value;
     hs_param_get(run->step, &value);
     return run->log_step ? value : log(value);
 }
 
-hs_status hs__reference_measure(reference_run *run, double log_step, double mean[MEASURED])
+/* Sets the step and measures. */
+static hs_status measure(reference_run *run, double log_step, double mean[MEASURED])
 {
     const double value = run->log_step ? log_step : exp(log_step);
     hs_param_set(run->step, &value);
@@ -156,7 +171,7 @@ typedef struct {
 static hs_status solve_at(const equation *e, double x, point *p)
 {
     double mean[MEASURED];
-    const hs_status status = hs__reference_measure(e->run, x, mean);
+    const hs_status status = measure(e->run, x, mean);
     *p = (point){ x, status ? 0 : e->sign * (mean[e->what] - e->level) };
     return status;
 }
@@ -230,9 +245,9 @@ static hs_status describe(reference_run *run, double log_step, int by, hs_optimu
     hs_status status = HS_OK;
     *result = (hs_optimum){ .step = exp(log_step) };
     for (int i = 0; by >= 0 && !status && i < 2; i++)
-        status = hs__reference_measure(run, log_step + (i ? h : -h), side[i]);
+        status = measure(run, log_step + (i ? h : -h), side[i]);
     if (!status)
-        status = hs__reference_measure(run, log_step, mean);
+        status = measure(run, log_step, mean);
     if (status)
         return status;
     if (by >= 0) {
@@ -260,21 +275,22 @@ hs_status hs_reference_evaluate(const hs_reference *r, const hs_objective *o, do
                                 const hs_reference_options *options, hs_optimum *at)
 {
     reference_run run;
-    hs_status status = hs__reference_open(&run, r, o, options);
+    hs_status status = open_run(&run, r, o, options);
     if (!status && !(step > 0))
         status = hs__reference_fail(r, HS_EINVAL, "a step must be positive");
     if (!status)
         status = describe(&run, log(step), -1, at);
-    hs__reference_close(&run);
+    close_run(&run);
     return status;
 }
 
-hs_status hs__reference_solve(reference_run *run, int what, double level, double sign,
-                              hs_optimum *result)
+/* Finds the step where sign * (measured - level), which rises with the step, is 0, and describes it. */
+static hs_status solve_for(reference_run *run, int what, double level, double sign,
+                           hs_optimum *result)
 {
     double root = 0;
     const equation e = { run, what, level, sign };
-    const double start = hs__reference_log_step(run);
+    const double start = log_step_of(run);
     hs_status status =
         isfinite(start) ? solve(&e, start, &root)
                         : hs__reference_fail(run->reference, HS_EINVAL, "its step is not positive");
@@ -285,10 +301,10 @@ hs_status hs_reference_optimum(const hs_reference *r, const hs_objective *o,
                                const hs_reference_options *options, hs_optimum *best)
 {
     reference_run run;
-    hs_status status = hs__reference_open(&run, r, o, options);
+    hs_status status = open_run(&run, r, o, options);
     if (!status)
-        status = hs__reference_solve(&run, SLOPE, 0, 1, best);
-    hs__reference_close(&run);
+        status = solve_for(&run, SLOPE, 0, 1, best);
+    close_run(&run);
     return status;
 }
 
@@ -296,11 +312,11 @@ hs_status hs_reference_tune(const hs_reference *r, double acceptance, const hs_o
                             const hs_reference_options *options, hs_optimum *at)
 {
     reference_run run;
-    hs_status status = hs__reference_open(&run, r, o, options);
+    hs_status status = open_run(&run, r, o, options);
     if (!status && !(acceptance > 0 && acceptance < 1))
         status = hs__reference_fail(r, HS_EINVAL, "an acceptance must lie between 0 and 1");
     if (!status)
-        status = hs__reference_solve(&run, ACCEPTANCE, acceptance, -1, at);
-    hs__reference_close(&run);
+        status = solve_for(&run, ACCEPTANCE, acceptance, -1, at);
+    close_run(&run);
     return status;
 }
