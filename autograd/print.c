@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-void hs__attributes_text(const tape_node *node, char *text, size_t size)
+/* A node's attributes, such as " axis 1"; "" if it has none. */
+static void attributes_text(const tape_node *node, char *text, size_t size)
 {
     const op_attributes *a = node->attributes;
     text[0] = '\0';
@@ -57,7 +58,7 @@ void hs_tape_print(const hs_tape *tape, FILE *out)
     for (int32_t id = 0; id < tape->size; id++) {
         const tape_node *node = &tape->node[id];
         char shape[HS_SHAPE_TEXT], more[96];
-        hs__attributes_text(node, more, sizeof more);
+        attributes_text(node, more, sizeof more);
         fprintf(out, "%%%d = %s%s", (int)id, hs__op_table[node->op].name, more);
         for (int i = 0; i < node->inputs; i++)
             fprintf(out, "%s%%%d", i ? ", " : " ", (int)node->input[i]);
@@ -88,7 +89,7 @@ static const char *extent_colour(hs_extent extent)
 static void dot_node(int32_t id, const char *label, const tape_node *node, FILE *out)
 {
     char shape[HS_SHAPE_TEXT], more[96];
-    hs__attributes_text(node, more, sizeof more);
+    attributes_text(node, more, sizeof more);
     fprintf(out, "  n%d [label=\"", (int)id);
     print_escaped(label, out);
     print_escaped(more, out);

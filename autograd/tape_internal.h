@@ -112,7 +112,4 @@ hs_var hs__matmul_to(hs_var x, bool tx, hs_var y, bool ty, hs_extent extent, con
  * needed[i], into gradient[i] (id -1: zero). In rules.c. */
 void hs__record_gradients(hs_var y, hs_var g, const bool *needed, hs_var *gradient);
 
-/* Writes a node's attributes for prints, e.g. " axis=1"; "" if it has none. */
-void hs__attributes_text(const tape_node *node, char *text, size_t size);
-
 #endif

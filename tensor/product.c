@@ -34,13 +34,11 @@ static bool is_blas_fast(void)
     return hs_blas_isa() >= hs_cpu_isa();
 }
 
-hs_product_method hs__product_choose(hs_dtype dtype, size_t out, size_t in, size_t lanes)
+static hs_product_method choose(const hs_product *p)
 {
-    (void)dtype;
-    const double o = (double)out, i = (double)in, l = (double)lanes;
-    if (lanes > 1 && (o + i) * l > values_for_blas && is_blas_fast())
-        return HS_PRODUCT_BLAS;
-    return HS_PRODUCT_OWN;
+    const double values = ((double)p->out + (double)p->in) * (double)p->lanes;
+    return p->lanes > 1 && values > values_for_blas && is_blas_fast() ? HS_PRODUCT_BLAS
+                                                                      : HS_PRODUCT_OWN;
 }
 
 static double pieces(size_t n, size_t size)
@@ -360,7 +358,7 @@ void hs__product_run_as(hs_isa isa, hs_product_method method, hs_dtype dtype, co
 
 void hs_product_run(hs_dtype dtype, const hs_product *p)
 {
-    const hs_product_method method = hs__product_choose(dtype, p->out, p->in, p->lanes);
+    const hs_product_method method = choose(p);
     if (method == HS_PRODUCT_OWN && p->lanes > 1 && p->threads <= 1)
         product_tiles_table[hs_cpu_isa()][dtype]->run(p); /* most products go this short way */
     else

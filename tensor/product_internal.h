@@ -42,8 +42,7 @@ typedef struct {
 /** The ways to compute a product; the benchmark asks for each in turn to find the fastest. */
 typedef enum { HS_PRODUCT_OWN, HS_PRODUCT_OWN_TRANSPOSED, HS_PRODUCT_BLAS } hs_product_method;
 
-/** The method that hs_product_run() and hs_product_sum_run() choose at a size. */
-hs_product_method hs__product_choose(hs_dtype dtype, size_t out, size_t in, size_t lanes);
+/** The method that hs_product_sum_run() chooses at a size. */
 hs_product_method hs__product_sum_choose(hs_dtype dtype, const hs_product_sum *product);
 
 /** The same products by a given method and instruction set. */
