@@ -109,18 +109,15 @@ typedef struct {
     hs_optimizer_number number[HS_OPTIMIZER_NUMBERS]; /**< up to the first without a name */
 } hs_optimizer_entry;
 
-/** Row i of the table; NULL after the last. */
-HS_API const hs_optimizer_entry *hs_optimizer_list(size_t i);
+HS_API const hs_optimizer_entry *hs_optimizer_list(size_t i); /**< row i; NULL after the last */
 
-/** An optimiser of the parameters of a store. */
-typedef struct hs_optimizer hs_optimizer;
+typedef struct hs_optimizer hs_optimizer; /**< an optimiser of the parameters of a store */
 
 /** A new optimiser; options may be NULL. NULL if there is no memory: the functions below take that
  *  for an optimiser that fails with HS_ENOMEM. */
 HS_API hs_optimizer *hs_optimizer_new(hs_params *ps, const hs_optimizer_options *options);
 
-/** Frees an optimiser, or nothing if it is NULL. */
-HS_API void hs_optimizer_free(hs_optimizer *optimizer);
+HS_API void hs_optimizer_free(hs_optimizer *optimizer); /**< frees it; NULL is allowed */
 
 /** One step down the gradient. HS_ENONFINITE if the norm of the gradient is not finite: nothing has
  *  changed then, and the caller may go on with another gradient. */
@@ -130,9 +127,7 @@ HS_API hs_status hs_optimizer_step(hs_optimizer *optimizer) HS_MUST_CHECK;
 HS_API const char *hs_optimizer_error(const hs_optimizer *optimizer);
 
 HS_API const char *hs_optimizer_name(const hs_optimizer *optimizer); /**< its name in the table */
-
-/** The number of steps so far. */
-HS_API uint64_t hs_optimizer_steps(const hs_optimizer *optimizer);
+HS_API uint64_t hs_optimizer_steps(const hs_optimizer *optimizer);   /**< steps so far */
 
 /** The learning rate of the next step, before factors of groups. */
 HS_API double hs_optimizer_rate(const hs_optimizer *optimizer);

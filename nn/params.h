@@ -69,11 +69,10 @@ HS_API hs_param hs_params_fail(hs_params *ps, hs_status status, const char *form
 HS_API hs_dtype hs_params_dtype(const hs_params *ps); /**< the number type; HS_F64 for NULL */
 
 HS_API size_t hs_params_count(const hs_params *ps); /**< the number of parameters; 0 for NULL */
-/** Returns the number of elements of all parameters; 0 for NULL. */
-HS_API size_t hs_params_size(const hs_params *ps);
+HS_API size_t hs_params_size(const hs_params *ps);  /**< the elements of all; 0 for NULL */
+HS_API size_t hs_params_bytes(const hs_params *ps); /**< of each vector, padded; 0 for NULL */
 
-/** Returns parameter number i; index -1 if there is none. */
-HS_API hs_param hs_params_at(hs_params *ps, size_t i);
+HS_API hs_param hs_params_at(hs_params *ps, size_t i); /**< number i; index -1 if there is none */
 /** Returns the parameter with a name; index -1 if there is none. */
 HS_API hs_param hs_params_find(hs_params *ps, const char *name);
 
@@ -89,9 +88,6 @@ HS_API const hs_factors *hs_params_factors(const hs_params *ps, size_t i);
 /** Makes the store forget the factors of a plan; must be called before that plan is freed. NULL is allowed. */
 HS_API void hs_params_forget_factors(hs_params *ps);
 
-/** Returns the bytes of each vector, with padding; 0 for NULL. */
-HS_API size_t hs_params_bytes(const hs_params *ps);
-
 /** Copies all values to `values` [hs_params_size()], without padding. */
 HS_API void hs_params_get(const hs_params *ps, double *values);
 /** Sets all values from `values` [hs_params_size()]. */
@@ -99,20 +95,14 @@ HS_API void hs_params_set(hs_params *ps, const double *values);
 /** Copies all gradients, those that are factors included, to `gradients` [hs_params_size()]. */
 HS_API void hs_params_get_gradients(const hs_params *ps, double *gradients);
 
-/** Returns the name, which the store owns; "" if there is no such parameter. */
-HS_API const char *hs_param_name(hs_param p);
-/** Returns the shape; an invalid one if there is no such parameter. */
-HS_API hs_shape hs_param_shape(hs_param p);
+HS_API const char *hs_param_name(hs_param p); /**< its name, which the store owns; "" if none */
+HS_API hs_shape hs_param_shape(hs_param p);   /**< its shape; an invalid one if there is none */
 
-/** Returns the parameter's place in the vector of values; NULL if there is none. */
-HS_API void *hs_param_values(hs_param p);
-/** Returns the parameter's place in the vector of gradients; NULL if there is none. */
-HS_API void *hs_param_gradients(hs_param p);
+HS_API void *hs_param_values(hs_param p);    /**< its place in the vector of values, or NULL */
+HS_API void *hs_param_gradients(hs_param p); /**< its place in the vector of gradients, or NULL */
 
-/** Copies the elements of one parameter to `values`. */
-HS_API void hs_param_get(hs_param p, double *values);
-/** Sets the elements of one parameter from `values`. */
-HS_API void hs_param_set(hs_param p, const double *values);
+HS_API void hs_param_get(hs_param p, double *values);       /**< copies its elements to `values` */
+HS_API void hs_param_set(hs_param p, const double *values); /**< sets its elements from `values` */
 
 /** Records the parameter as a shared value on a tape, which must have the dtype of the store. A second call
  *  returns the same value. */
