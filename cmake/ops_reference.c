@@ -39,7 +39,9 @@ int main(void)
          "Descriptions call the operands x, y, z. Derivatives are written in ops themselves, so\n"
          "that they can be differentiated again: there `a`, `b`, `c` stand for the first, second\n"
          "and third operand, `y` for the op's value, and `g` for the gradient of the loss with\n"
-         "respect to that value. What an operand was broadcast over is summed afterwards.\n\n"
+         "respect to that value. What an operand was broadcast over is summed afterwards. An op's\n"
+         "`attributes` are its arguments besides operands, and `length` is the length of their\n"
+         "axis in `a`.\n\n"
          "`autograd/ops.h` has the functions with their arguments, and more that are recorded as\n"
          "several ops: `hs_scale`, `hs_shift`, `hs_sub_from`, `hs_power`, `hs_dot`, `hs_sum`,\n"
          "`hs_mean`, `hs_softmax`, `hs_log_softmax`, `hs_sum_rows`, `hs_mean_rows`.");
@@ -66,7 +68,9 @@ int main(void)
     print_cell(strcmp(#ga, "ZERO") == 0 ? "0" : #ga, "`");                                         \
     puts("");
     print_head("Of whole values",
-               "| op | value | as in the tests (a and b are 2 x 3) | gradient of x |", 4);
+               "| op | value | as in the tests (a and b are 2 x 3) | gradient of x, or its "
+               "function in `autograd/rules.c` |",
+               4);
 #include <hastings/autograd/ops.def>
 
 #define HS_LEAF(name, doc)                                                                         \
