@@ -6,7 +6,9 @@
 #include <hastings/tensor/threads.h>
 
 #include <hastings/tensor/clock.h>
+#include <hastings/tensor/cpu.h>
 
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -87,8 +89,13 @@ void hs_parallel_for(int threads, int parts, void (*body)(int part, void *contex
         atomic_init(&range[i].next, (int)((long long)parts * i / threads));
         range[i].end = (int)((long long)parts * (i + 1) / threads);
     }
+    /* All threads treat denormals as the caller does: bits must not depend on who runs a part. */
+    const unsigned denormals = hs_flush_denormals();
+    hs_restore_denormals(denormals);
 #pragma omp parallel num_threads(threads)
     {
+        const unsigned before = hs_flush_denormals();
+        hs_restore_denormals(denormals);
         /* Each thread begins with the same range in every call, so that its data stay near its core, and helps others
          * when it is done. OpenMP may give fewer threads than asked for. */
         const int first = omp_get_thread_num();
@@ -102,21 +109,29 @@ void hs_parallel_for(int threads, int parts, void (*body)(int part, void *contex
         }
         inside = false;
         thread_index = 0;
+        hs_restore_denormals(before);
     }
 }
 
 /* ---- Pace ----------------------------------------------------------------------------------- */
 
-static const double allowance =
-    0.05; /* share of the time on one thread that a trial of several may lose */
-static const double most_credit =
-    0.01; /* seconds: two or three times what a busy core makes a thread wait */
+/* Share of the time on one thread that a trial of several threads may lose. */
+static const double allowance = 0.05;
 
-/* Runs that measure the time on one thread: the 2nd, 4th, 8th ... 256th, and each 256th after that. The first run pays for
- * cold caches and new threads, and is no measurement. */
-static bool is_probe(unsigned run)
+/* The most credit: that many seconds, two or three times what a busy core makes a thread wait, and at
+ * least the time of two runs on one thread, for the times of long runs scatter by more than that. */
+static double most_credit(const hs_pace *pace)
 {
-    return run > 1 && ((run < 256 && (run & (run - 1)) == 0) || run % 256 == 0);
+    return fmax(0.01, 2 * pace->alone);
+}
+
+/* Runs that measure the time on one thread: the 2nd, 4th, 8th ... 256th, and each 256th after that. The
+ * first run pays for cold caches and new threads, and is no measurement. A long run can wait for it: a
+ * program may make only a few of them. */
+static bool is_probe(const hs_pace *pace)
+{
+    const unsigned run = pace->runs, first = pace->together > 0.1 ? 16 : 2;
+    return run >= first && ((run < 256 && (run & (run - 1)) == 0) || run % 256 == 0);
 }
 
 int hs_pace_begin(hs_pace *pace, int threads)
@@ -124,7 +139,8 @@ int hs_pace_begin(hs_pace *pace, int threads)
     pace->threads = usable_threads(threads, MAX_THREADS);
     if (pace->threads <= 1)
         return 1;
-    if (is_probe(++pace->runs) || pace->credit < 0)
+    pace->runs++;
+    if (is_probe(pace) || pace->credit < 0)
         pace->threads = 1;
     pace->began = hs_seconds();
     return pace->threads;
@@ -136,12 +152,15 @@ void hs_pace_end(hs_pace *pace)
         return;
     const double seconds = hs_seconds() - pace->began, alone = pace->alone;
     if (pace->threads > 1) {
-        const double credit = pace->credit + alone - seconds;
-        pace->credit = credit < most_credit ? credit : most_credit;
+        if (alone > 0)
+            pace->credit = fmin(pace->credit + alone - seconds, most_credit(pace));
+        pace->together = seconds;
         return;
     }
     /* A run that the machine interrupts must not make several threads look good: the time rises slowly. */
-    pace->alone = alone > 0 && seconds > 1.25 * alone ? 1.25 * alone : seconds;
-    if (pace->credit < 0)
+    pace->alone = alone > 0 ? fmin(seconds, 1.25 * alone) : seconds;
+    if (alone == 0)
+        pace->credit = seconds; /* one bad run is forgiven */
+    else if (pace->credit < 0)
         pace->credit += allowance * seconds;
 }

@@ -45,11 +45,12 @@ HS_API int hs_thread_index(void);
  * more than a twentieth of the time. So a quiet machine uses its cores, and a busy one does not wait for them.
  */
 typedef struct {
-    double alone;  /**< seconds of a run on one thread */
-    double credit; /**< seconds that several threads have won, less those that they have lost */
-    double began;  /**< when the present run began */
-    unsigned runs; /**< runs so far for which several threads were wanted */
-    int threads;   /**< of the present run */
+    double alone;    /**< seconds of a run on one thread */
+    double together; /**< seconds of the last run on several threads */
+    double credit;   /**< seconds that several threads have won, less those that they have lost */
+    double began;    /**< when the present run began */
+    unsigned runs;   /**< runs so far for which several threads were wanted */
+    int threads;     /**< of the present run */
 } hs_pace;
 
 /** Begins a run for which `threads` threads are wanted. Returns how many it shall take: 1 or `threads`. */

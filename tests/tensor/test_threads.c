@@ -3,11 +3,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <omp.h>
 
+#include <hastings/tensor/cpu.h>
 #include <hastings/tensor/threads.h>
 
 #include "support/hs_check.h"
@@ -110,6 +112,36 @@ START_TEST(callers_inside_a_region)
     for (int i = 0; i < 4; i++)
         ck_assert(ok[i]);
     omp_set_max_active_levels(1);
+}
+END_TEST
+
+static void halve_least(int part, void *context)
+{
+    volatile float *least = context, half = 0.5f;
+    least[part] *= half;
+    for (volatile int wait = 0; wait < 20000; wait++)
+        ; /* so that all threads take parts */
+}
+
+/* A number that is too small for full precision is 0 on every thread, or on none. */
+START_TEST(denormals_are_as_the_caller_has_them)
+{
+    enum { MANY = 64 };
+    float least[MANY];
+    for (int flush = 0; flush < 2; flush++) {
+        for (int i = 0; i < MANY; i++)
+            least[i] = 0x1p-126f;
+        hs_parallel_for(4, MANY, halve_least, least); /* threads that know nothing of it yet */
+        for (int i = 0; i < MANY; i++)
+            least[i] = 0x1p-126f;
+        const unsigned before = flush ? hs_flush_denormals() : 0;
+        hs_parallel_for(4, MANY, halve_least, least);
+        if (flush)
+            hs_restore_denormals(before);
+        for (int i = 0; i < MANY; i++)
+            ck_assert_int_eq(memcmp(&least[i], &(float){ flush ? 0 : 0x1p-127f }, sizeof *least),
+                             0);
+    }
 }
 END_TEST
 
@@ -259,6 +291,7 @@ static Suite *threads_suite(void)
     tcase_add_test(tests, a_part_may_call_again);
     tcase_add_test(tests, many_callers_at_once);
     tcase_add_loop_test(tests, callers_inside_a_region, 0, 2);
+    tcase_add_test(tests, denormals_are_as_the_caller_has_them);
     tcase_add_test(tests, beside_threads_that_spin);
     tcase_add_test(tests, openmp_variables_apply);
     tcase_add_test(tests, a_fork_does_not_wait_for_threads_of_its_parent);
