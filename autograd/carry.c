@@ -231,7 +231,7 @@ static void replace(search *f, const char *at)
         if (f->wanted[first]) {
             f->map[id] = first < id
                              ? f->map[first]
-                             : hs_input_at(f->tape, "remembered", node.extent, node.shape, at).id;
+                             : hs_input_at(f->tape, "carried", node.extent, node.shape, at).id;
             continue;
         }
         bool changed = false;
@@ -278,20 +278,19 @@ static size_t make_list(search *f, hs_carried **list)
 
 static bool check(const hs_succession *s, const hs_var *values, size_t n, const char *at)
 {
-    bool ok = hs__inputs_ok(&s->x, 1, "remember", at);
+    bool ok = hs__inputs_ok(&s->x, 1, "carry", at);
     for (size_t i = 0; ok && i < n; i++)
-        ok = hs__inputs_ok((hs_var[]){ s->x, values[i] }, 2, "remember", at);
+        ok = hs__inputs_ok((hs_var[]){ s->x, values[i] }, 2, "carry", at);
     for (size_t i = 0; ok && i < s->ways; i++) {
-        ok = hs__inputs_ok((hs_var[]){ s->x, s->y[i] }, 2, "remember", at);
+        ok = hs__inputs_ok((hs_var[]){ s->x, s->y[i] }, 2, "carry", at);
         const tape_node *x = node_of(s->x), *y = ok ? node_of(s->y[i]) : x;
         if (ok && (x->op != OP_input || x->extent == HS_SHARED || x->extent != y->extent ||
                    !hs_shape_equal(&x->shape, &y->shape))) {
             char text[2][VAR_TEXT];
-            hs_tape_fail(
-                s->x.tape, HS_ESHAPE, at,
-                "remember: %s cannot become %s, which must be an input of the batch, and of "
-                "the same shape and extent",
-                hs__var_text(s->y[i], text[0]), hs__var_text(s->x, text[1]));
+            hs_tape_fail(s->x.tape, HS_ESHAPE, at,
+                         "carry: %s cannot become %s, which must be an input of the batch, and of "
+                         "the same shape and extent",
+                         hs__var_text(s->y[i], text[0]), hs__var_text(s->x, text[1]));
             ok = false;
         }
     }
@@ -320,7 +319,7 @@ size_t hs_carry_at(const hs_succession *s, hs_var *values, size_t n, hs_carried 
         for (size_t i = 0; i < n && f.tape->status == HS_OK; i++)
             values[i].id = f.map[values[i].id];
     } else {
-        hs_tape_fail(s->x.tape, HS_ENOMEM, at, "remember: out of memory");
+        hs_tape_fail(s->x.tape, HS_ENOMEM, at, "carry: out of memory");
     }
     hs_arena_free(&f.memory);
     return count;

@@ -211,7 +211,7 @@ END_TEST
 static Suite *remember_suite(void)
 {
     Suite *suite = suite_create("autograd_remember");
-    TCase *t = tcase_create("remember");
+    TCase *t = tcase_create("carry");
     tcase_add_test(t, same_values);
     tcase_add_test(t, nothing_to_remember);
     tcase_add_test(t, found);

@@ -121,7 +121,7 @@ END_TEST
 static Suite *remember_suite(void)
 {
     Suite *suite = suite_create("mcmc_remember");
-    TCase *t = tcase_create("remember");
+    TCase *t = tcase_create("carry");
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, catalogue, 0, MT_ENTRIES);
     tcase_add_test(t, augmented);
