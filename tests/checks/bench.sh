@@ -1,5 +1,5 @@
 #!/bin/sh
-# check_bench.sh BENCH_STEPS ROOT: the benchmark of gradient steps runs, and docs/performance.md and its chart are what
+# bench.sh BENCH_STEPS ROOT: the benchmark of gradient steps runs, and docs/performance.md and its chart are what
 # it makes of bench/performance.json.
 set -u
 program=$1

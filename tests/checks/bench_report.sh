@@ -1,5 +1,5 @@
 #!/bin/sh
-# check_bench_report.sh BENCH_STEPS: what bench_steps --report makes of a small file with rows that were measured in any
+# bench_report.sh BENCH_STEPS: what bench_steps --report makes of a small file with rows that were measured in any
 # order.
 set -u
 program=$1

@@ -1,4 +1,4 @@
-/* What check_arviz.py compares with Python.
+/* What chains_in_arviz.py compares with Python.
  *
  *     chains_exchange write DIRECTORY   writes known chains as draws.nc, named.nc and draws_1.csv ...,
  *                                       and prints what hs_diagnose() says of each coordinate

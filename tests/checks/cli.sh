@@ -1,5 +1,5 @@
 #!/bin/sh
-# check_cli.sh PROGRAM: what tests inside of one process cannot show: pipes, signals, files that are made,
+# cli.sh PROGRAM: what tests inside of one process cannot show: pipes, signals, files that are made,
 # and completion in a shell.
 set -u
 program=$1

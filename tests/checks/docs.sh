@@ -1,5 +1,5 @@
 #!/bin/sh
-# check_docs.sh ROOT OPS_REFERENCE [PROGRAM]: what the documents say about files is so.
+# docs.sh ROOT OPS_REFERENCE [PROGRAM]: what the documents say about files is so.
 #   - docs/ops.md is what OPS_REFERENCE prints
 #   - a code block under <!-- from FILE --> is found in FILE, line by line; under <!-- all of FILE -->
 #     it is the whole file

@@ -1,5 +1,5 @@
 #!/bin/sh
-# check_falling.sh PROGRAM: runs it, and wants the last "loss X" that it prints to be less than a
+# falling.sh PROGRAM: runs it, and wants the last "loss X" that it prints to be less than a
 # tenth of the first.
 output=$("$@") || exit 1
 echo "$output"

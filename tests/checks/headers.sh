@@ -1,5 +1,5 @@
 #!/bin/sh
-# check_headers.sh INCLUDE COMPILER...: compiles every header below INCLUDE by itself.
+# headers.sh INCLUDE COMPILER...: compiles every header below INCLUDE by itself.
 set -eu
 include=$1
 shift

@@ -1,5 +1,5 @@
 #!/bin/sh
-# check_install.sh BUILD PREFIX: installs into a fresh PREFIX, and looks that nothing is there that
+# install.sh BUILD PREFIX: installs into a fresh PREFIX, and looks that nothing is there that
 # users should not see, and that hastings.h has all that they should.
 set -eu
 rm -rf "$2"

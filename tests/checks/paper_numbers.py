@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""check_paper_numbers.py ROOT [PAPER]: the experiments' figures are the paper's.
+"""paper_numbers.py ROOT [PAPER]: the experiments' figures are the paper's.
 
 Every figure under "paper" in experiments/*.json is printed in the right row and column of the right
 table of PAPER (LaTeX; default: $HASTINGS_PAPER, else ROOT/../shared/paper.tex), every figure of those

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The page of a run in a browser: check_report.sh PROGRAM, where PROGRAM FOLDER [KIND] writes a run and its
+# The page of a run in a browser: report.sh PROGRAM, where PROGRAM FOLDER [KIND] writes a run and its
 # report. At the width of a desk and of a telephone, light and dark: nothing sticks out of the page, every
 # picture has a size, figures of the table are there, texts can be read on what they stand on, nothing is
 # fetched, no script but ours runs, and the console is silent.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# check_run.sh PROGRAM SOURCE: runs of experiments from outside. Whatever ends a run (kill -9, Ctrl-C, a full
+# run.sh PROGRAM SOURCE: runs of experiments from outside. Whatever ends a run (kill -9, Ctrl-C, a full
 # disk), --resume finishes it with the bits of a run that was never stopped; threads do not change a bit;
 # and what makes no sense is refused.
 set -u

@@ -1,4 +1,4 @@
-"""check_arviz.py PROGRAM: chains go from here to ArviZ and cmdstanpy, and back, without a bit changed,
+"""chains_in_arviz.py PROGRAM: chains go from here to ArviZ and cmdstanpy, and back, without a bit changed,
 and diagnostics agree. PROGRAM is chains_exchange. Ends with 77 where ArviZ is missing."""
 
 import glob
