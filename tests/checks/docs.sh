@@ -55,7 +55,7 @@ for document in *.md docs/*.md; do
             ;;
         *applies*)
             if command -v patch >/dev/null; then
-                apply="patch -p1 --dry-run --force"
+                apply="patch -p1 --dry-run --force --fuzz=0"
             elif command -v git >/dev/null; then
                 apply="git apply --check"
             else
