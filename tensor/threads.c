@@ -26,7 +26,6 @@ typedef struct {
 } part_range;
 
 static _Thread_local int thread_index;
-static _Thread_local bool inside; /* of a part: a call from there runs on this thread alone */
 
 /* OpenMP's threads do not survive a fork, and a region of the child would wait for them forever. */
 static atomic_bool has_threads, lost_threads;
@@ -57,7 +56,9 @@ static int usable_threads(int wanted, int parts)
     const int limits[] = { parts, cores(), MAX_THREADS };
     for (int i = 0; i < 3; i++)
         wanted = wanted < limits[i] ? wanted : limits[i];
-    return inside || atomic_load_explicit(&lost_threads, memory_order_relaxed) ? 1 : wanted;
+    const bool alone =
+        omp_in_parallel() || atomic_load_explicit(&lost_threads, memory_order_relaxed);
+    return alone ? 1 : wanted;
 }
 
 int hs_threads_default(void)
@@ -100,14 +101,12 @@ void hs_parallel_for(int threads, int parts, void (*body)(int part, void *contex
          * when it is done. OpenMP may give fewer threads than asked for. */
         const int first = omp_get_thread_num();
         thread_index = first;
-        inside = true;
         for (int k = 0; k < threads; k++) {
             part_range *r = &range[(first + k) % threads];
             for (int part;
                  (part = atomic_fetch_add_explicit(&r->next, 1, memory_order_relaxed)) < r->end;)
                 body(part, context);
         }
-        inside = false;
         thread_index = 0;
         hs_restore_denormals(before);
     }

@@ -21,7 +21,8 @@ HS_API int hs_threads_default(void);
 /**
  * Runs body(part, context) for part = 0 .. parts-1 on up to `threads` threads, and returns when all parts are done. It takes
  * no more threads than there are cores. Each thread begins with a range of its own, the same in calls alike, and then helps
- * others; nobody can rely on which thread runs a part. A call from inside a body runs on that thread alone, and so does a
+ * others; nobody can rely on which thread runs a part. A call from inside a body, or from inside a
+ * parallel region of the caller's, runs on that thread alone, and so does a
  * call in a process that was forked after the first parallel call, for OpenMP's threads do not survive a fork.
  */
 HS_API void hs_parallel_for(int threads, int parts, void (*body)(int part, void *context),
