@@ -143,9 +143,7 @@ static void find_origins(search *f)
             f->costly[id] = f->costly[f->same[id]];
             continue;
         }
-        f->costly[id] = node->op == OP_matmul || node->op == OP_sum_to || node->op == OP_call ||
-                        node->op == OP_call_grad || node->op == OP_call_hvp ||
-                        node->op == OP_logsumexp;
+        f->costly[id] = hs__op_table[node->op].traits & OP_COSTLY;
         if (node->inputs == 0)
             f->origin[id] = (unsigned char)origin_of_leaf(f, id);
         for (int i = 0; i < node->inputs; i++) {

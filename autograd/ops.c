@@ -37,12 +37,12 @@ static hs_var elementwise(op_code op, const hs_var *x, int n, const op_attribute
     return hs__tape_append(x[0].tape, op, extent, shape, x, n, attributes, at);
 }
 
-#define HS_UNARY(name, domain, kernel, ga, doc)                                                    \
+#define HS_UNARY(name, traits, domain, kernel, ga, doc)                                            \
     hs_var hs_##name##_at(hs_var x, const char *at)                                                \
     {                                                                                              \
         return elementwise(OP_##name, &x, 1, NULL, at);                                            \
     }
-#define HS_BINARY(name, domain, kernel, ga, gb, doc)                                               \
+#define HS_BINARY(name, traits, domain, kernel, ga, gb, doc)                                       \
     hs_var hs_##name##_at(hs_var x, hs_var y, const char *at)                                      \
     {                                                                                              \
         return elementwise(OP_##name, (hs_var[]){ x, y }, 2, NULL, at);                            \

@@ -22,6 +22,7 @@
 #define HASTINGS_AUTOGRAD_PLAN_H
 
 #include <hastings/autograd/tape.h>
+#include <hastings/tensor/message.h>
 
 typedef struct hs_plan hs_plan; /**< a plan */
 
@@ -36,6 +37,14 @@ typedef struct {
     bool trace;            /**< keeps nodes apart, and looks for the first non-finite value */
     bool factors;          /**< leaves gradients of weights as factors if the batch has one row: see
                                 hs_plan_factors() */
+    const char *
+        without; /**< optional passes that are switched off, such as "loops,pairs": see hs_plan_pass();
+                                the environment's HASTINGS_PLAN_WITHOUT adds to them */
+    const char *always; /**< optional passes that apply even where they do not pay: for tests */
+    bool (*interrupted)(
+        void *context);  /**< NULL, or asked while the plan is made: true ends that */
+    void *context;       /**< the argument of `interrupted` */
+    hs_message *message; /**< NULL, or where a failure to make the plan is told */
 } hs_plan_options;
 
 /** The address of a run's draws. */
@@ -46,7 +55,7 @@ typedef struct {
 } hs_run;
 
 /** Makes a plan for n outputs of one tape; NULL options mean one row. The caller frees the plan. On failure *plan
- *  is NULL and hs_tape_error() says why; a sound tape stays sound. */
+ *  is NULL and options->message says why; the tape stays as it was. */
 HS_API hs_status hs_plan_new(hs_plan **plan, const hs_var *outputs, size_t n,
                              const hs_plan_options *options) HS_MUST_CHECK;
 HS_API void hs_plan_free(hs_plan *plan); /**< frees a plan; NULL is allowed */
@@ -108,6 +117,16 @@ typedef struct {
 } hs_plan_facts;
 
 HS_API hs_plan_facts hs_plan_describe(const hs_plan *plan); /**< the facts about a plan */
+
+/** A pass of the making of plans, a row of autograd/plan/passes.def. */
+typedef struct {
+    const char *name; /**< its name, as in hs_plan_options.without */
+    bool optional;    /**< the plan computes the same without it */
+    const char *doc;  /**< what it does, in a clause */
+} hs_pass;
+
+HS_API const hs_pass *
+hs_plan_pass(size_t i); /**< pass number i, in their order; NULL after the last */
 
 HS_API void hs_plan_print(const hs_plan *plan, FILE *out); /**< prints one line per step */
 /** Prints the plan in Graphviz's language: `dot -Tsvg`. */

@@ -127,25 +127,24 @@ static const char *const stage_names[STAGE_COUNT] = { "before the batch", "for e
 /* The op of a step with its fused parts: "matmul+bias+relu". */
 static void step_text(const hs_plan *plan, const plan_step *step, char *text, size_t size)
 {
-    const plan_node *node = &plan->node[step->node];
-    if (step->what && strcmp(step->what, "store") == 0) {
+    const graph_node *node = node_at(plan, step->node);
+    const program *p = program_of(step);
+    const char *op = hs__op_table[node->op].name;
+    if (step->kind == STEP_STORE) {
         snprintf(text, size, "store");
-        return;
-    }
-    int used = snprintf(text, size, "%s", step->what);
-    const product_tail *t = &step->tail;
-    const program *p = step->program;
-    if (node->product >= 0) {
-        used += snprintf(text + used, size - (size_t)used, "%s%s%s", t->bias >= 0 ? "+bias" : "",
-                         t->add >= 0 ? "+add" : "", t->gate >= 0 ? "+gate" : "");
-        if (t->left_sum >= 0)
-            used += snprintf(text + used, size - (size_t)used, "+sum_to");
-        if (t->act != HS_ACT_NONE)
-            snprintf(text + used, size - (size_t)used, "+%s", hs__op_table[node->op].name);
-    } else if (p && p->steps + p->sum_softplus > (node->op == OP_sum_to ? 0 : 1)) {
-        for (int i = 0; i < p->steps + p->sum_softplus && (size_t)used + 12 < size; i++)
-            used += snprintf(text + used, size - (size_t)used, "%s%s", i ? " " : ": ",
-                             hs__op_table[i < p->steps ? p->step[i].op : OP_softplus].name);
+    } else if (step->kind == STEP_PRODUCT) {
+        const product_tail *t = &step->as.product.tail;
+        snprintf(text, size, "matmul%s%s%s%s%s%s", t->bias >= 0 ? "+bias" : "",
+                 t->add >= 0 ? "+add" : "", t->gate >= 0 ? "+gate" : "",
+                 t->left_sum >= 0 ? "+sum_to" : "", t->act != HS_ACT_NONE ? "+" : "",
+                 t->act != HS_ACT_NONE ? op : "");
+    } else {
+        int used = snprintf(text, size, "%s", op);
+        const int parts = p ? p->steps + p->sum_softplus : 0;
+        for (int i = 0; parts > (node->op == OP_sum_to ? 0 : 1) && i < parts; i++)
+            if ((size_t)used + 12 < size)
+                used += snprintf(text + used, size - (size_t)used, "%s%s", i ? " " : ": ",
+                                 hs__op_table[i < p->steps ? p->step[i].op : OP_softplus].name);
     }
 }
 
@@ -159,73 +158,95 @@ static void print_place(place at, FILE *out)
         fprintf(out, "+%zu", at.offset);
 }
 
+static void print_step(const hs_plan *plan, const plan_step *step, bool joint, FILE *out)
+{
+    const graph_node *node = node_at(plan, step->node);
+    char text[200], shape[HS_SHAPE_TEXT];
+    step_text(plan, step, text, sizeof text);
+    fprintf(out, "  %%%d %s%s : %s %s -> ", (int)node->tape_id, text, joint ? ", with others" : "",
+            hs_extent_name(node->extent), hs_shape_text(&node->shape, shape));
+    if (step->kind == STEP_STORE)
+        fprintf(out, "output %zu", step->as.output);
+    else
+        print_place(step->out, out);
+    fprintf(out, "  # %s\n", plan->request->tape->node[node->tape_id].at);
+}
+
+static void print_stage(const hs_plan *plan, plan_stage stage, FILE *out)
+{
+    const size_t chunk = plan->layout->loop_chunk, length = plan->schedule->loop_length;
+    const plan_loop *loop = NULL;
+    int32_t first = 0;
+    for (int32_t i = 0; i < plan->code->steps[stage]; i++) {
+        const plan_step *step = &plan->code->step[stage][i];
+        if (step->loop) {
+            loop = step->loop;
+            first = i;
+            fprintf(out, "  the next %d together, %zu features at a time:\n", (int)loop->steps,
+                    chunk < length ? chunk : length);
+        }
+        if (step->paired)
+            fprintf(out, "  the next 2 together, in one reading of their matrix:\n");
+        const bool in_loop = loop && i < first + loop->steps;
+        print_step(plan, step, in_loop && loop->part[i - first].joint, out);
+    }
+}
+
 void hs_plan_print(const hs_plan *plan, FILE *out)
 {
     if (!plan)
         return;
+    const plan_layout *layout = plan->layout;
     fprintf(out,
-            "plan: %zu starts x %zu rows in %zu shards of %zu starts, %d bins; %zu bytes a shard\n",
-            plan->starts, plan->rows_per_start, plan->shards, plan->shard_starts, plan->bins,
-            plan->workspace_bytes);
+            "plan: %zu starts x %zu rows in %zu shards of %zu starts, %d accumulators; %zu bytes a "
+            "shard\n",
+            plan->request->starts, plan->request->rows_per_start, layout->shards,
+            layout->shard_starts, layout->accumulators, plan->memory->workspace_bytes);
     for (int stage = 0; stage < STAGE_COUNT; stage++) {
-        if (plan->steps[stage])
+        if (plan->code->steps[stage])
             fprintf(out, "%s:\n", stage_names[stage]);
-        for (int32_t i = 0; i < plan->steps[stage]; i++) {
-            const plan_step *step = &plan->step[stage][i];
-            const plan_node *node = &plan->node[step->node];
-            char text[200], shape[HS_SHAPE_TEXT];
-            step_text(plan, step, text, sizeof text);
-            if (step->sweep)
-                fprintf(out, "  the next %d together, %zu features at a time:\n",
-                        (int)step->sweep->steps,
-                        plan->sweep_chunk < plan->sweep_length ? plan->sweep_chunk
-                                                               : plan->sweep_length);
-            if (step->has_twin)
-                fprintf(out, "  the next 2 together, in one reading of their matrix:\n");
-            fprintf(out, "  %%%d %s%s : %s %s -> ", (int)node->tape_id, text,
-                    step->in_gram ? ", with others" : "", hs_extent_name(node->extent),
-                    hs_shape_text(&node->shape, shape));
-            if (step->run && strcmp(text, "store") == 0)
-                fprintf(out, "output %zu", step->m);
-            else
-                print_place(step->out, out);
-            fprintf(out, "  # %s\n", plan->tape->node[node->tape_id].at);
-        }
+        print_stage(plan, (plan_stage)stage, out);
     }
 }
 
 /* Draws edges from the stored nodes that a step reads, through views and fused parts. */
 static void dot_edges(const hs_plan *plan, int32_t from, int32_t step, FILE *out)
 {
-    const plan_node *node = &plan->node[from];
+    const graph_node *node = node_at(plan, from);
     for (int i = 0; i < node->inputs; i++) {
         const int32_t in = node->input[i];
-        const node_making making = plan->node[in].making;
-        if (making == BY_VIEW || (making == BY_OTHER && plan->node[in].host == step))
+        const schedule_node *s = scheduled(plan, in);
+        if (s->making == VIEW_OF || (s->making == FUSED_INTO && s->host == step))
             dot_edges(plan, in, step, out);
         else
             fprintf(out, "  n%d -> n%d;\n", (int)in, (int)step);
     }
 }
 
+static void dot_plan_node(const hs_plan *plan, int32_t id, const char *label, FILE *out)
+{
+    dot_node(id, label, &plan->request->tape->node[node_at(plan, id)->tape_id], out);
+}
+
 void hs_plan_dot(const hs_plan *plan, FILE *out)
 {
     dot_open("plan", out);
-    for (int32_t id = 0; plan && id < plan->nodes; id++) {
-        const plan_node *node = &plan->node[id];
-        if (!is_unused(node) && (node->making == BY_OUTSIDE || node->making == BY_MERGE))
-            dot_node(id, hs__op_table[node->op].name, &plan->tape->node[node->tape_id], out);
-        if (!is_unused(node) && node->making == BY_MERGE)
+    for (int32_t id = 0; plan && id < plan->graph->nodes; id++) {
+        const graph_node *node = node_at(plan, id);
+        const node_making making = scheduled(plan, id)->making;
+        if (!is_unused(node) && (making == OUTSIDE || making == ADDED_UP))
+            dot_plan_node(plan, id, hs__op_table[node->op].name, out);
+        if (!is_unused(node) && making == ADDED_UP)
             dot_edges(plan, id, id, out);
     }
     for (int stage = 0; plan && stage < STAGE_COUNT; stage++)
-        for (int32_t i = 0; i < plan->steps[stage]; i++) {
-            const plan_step *step = &plan->step[stage][i];
+        for (int32_t i = 0; i < plan->code->steps[stage]; i++) {
+            const plan_step *step = &plan->code->step[stage][i];
             char text[200];
             step_text(plan, step, text, sizeof text);
-            if (strcmp(text, "store") == 0)
+            if (step->kind == STEP_STORE)
                 continue;
-            dot_node(step->node, text, &plan->tape->node[plan->node[step->node].tape_id], out);
+            dot_plan_node(plan, step->node, text, out);
             dot_edges(plan, step->node, step->node, out);
         }
     fputs("}\n", out);

@@ -105,18 +105,18 @@ void hs__record_gradients(hs_var y, hs_var g, const bool *needed, hs_var *gradie
     (void)c; /* no row needs it yet */
     const size_t length = hs_var_shape(a).dim[attributes.axis];
     switch (node->op) {
-#define HS_UNARY(name, domain, kernel, ga, doc)                                                    \
+#define HS_UNARY(name, traits, domain, kernel, ga, doc)                                            \
     case OP_##name:                                                                                \
         gradient[0] = ga;                                                                          \
         break;
-#define HS_BINARY(name, domain, kernel, ga, gb, doc)                                               \
+#define HS_BINARY(name, traits, domain, kernel, ga, gb, doc)                                       \
     case OP_##name:                                                                                \
         if (needed[0])                                                                             \
             gradient[0] = ga;                                                                      \
         if (needed[1])                                                                             \
             gradient[1] = gb;                                                                      \
         break;
-#define HS_TERNARY(name, domain, kernel, ga, gb, gc, doc)                                          \
+#define HS_TERNARY(name, traits, domain, kernel, ga, gb, gc, doc)                                  \
     case OP_##name:                                                                                \
         if (needed[0])                                                                             \
             gradient[0] = ga;                                                                      \
@@ -125,7 +125,7 @@ void hs__record_gradients(hs_var y, hs_var g, const bool *needed, hs_var *gradie
         if (needed[2])                                                                             \
             gradient[2] = gc;                                                                      \
         break;
-#define HS_OP(name, ga, example, doc)                                                              \
+#define HS_OP(name, traits, ga, example, doc)                                                      \
     case OP_##name:                                                                                \
         gradient[0] = ga;                                                                          \
         break;

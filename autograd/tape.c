@@ -4,15 +4,26 @@
 #include <string.h>
 
 #include <hastings/tensor/number.h>
+#include <hastings/tensor/product.h>
+
+/* The words of the column `traits`. */
+enum {
+    PLAIN = 0,
+    COMMUTES = OP_COMMUTES,
+    JOINS = OP_JOINS_FEATURES,
+    COSTLY = OP_COSTLY,
+    ONE_EXTENT = OP_ONE_EXTENT,
+};
+#define ACTS(kind) (HS_ACT_##kind << OP_ACTIVATION_SHIFT)
 
 const op_info hs__op_table[OP_COUNT] = {
-#define HS_LEAF(name, doc)                      [OP_##name] = { #name, KIND_LEAF, 0, doc },
-#define HS_UNARY(name, domain, kernel, ga, doc) [OP_##name] = { #name, KIND_ELEMENTWISE, 1, doc },
-#define HS_BINARY(name, domain, kernel, ga, gb, doc)                                               \
-    [OP_##name] = { #name, KIND_ELEMENTWISE, 2, doc },
-#define HS_TERNARY(name, domain, kernel, ga, gb, gc, doc)                                          \
-    [OP_##name] = { #name, KIND_ELEMENTWISE, 3, doc },
-#define HS_OP(name, ga, example, doc) [OP_##name] = { #name, KIND_OTHER, 0, doc },
+#define HS_LEAF(name, doc) [OP_##name] = { #name, KIND_LEAF, 0, PLAIN, doc },
+#define ELEMENTWISE(name, arity, traits, doc)                                                      \
+    [OP_##name] = { #name, KIND_ELEMENTWISE, arity, traits, doc },
+#define HS_UNARY(name, traits, domain, kernel, ga, doc)           ELEMENTWISE(name, 1, traits, doc)
+#define HS_BINARY(name, traits, domain, kernel, ga, gb, doc)      ELEMENTWISE(name, 2, traits, doc)
+#define HS_TERNARY(name, traits, domain, kernel, ga, gb, gc, doc) ELEMENTWISE(name, 3, traits, doc)
+#define HS_OP(name, traits, ga, example, doc)                     [OP_##name] = { #name, KIND_OTHER, 0, traits, doc },
 #include <hastings/autograd/ops.def>
 };
 

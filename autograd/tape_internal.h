@@ -7,14 +7,23 @@
 #include <hastings/tensor/memory.h>
 
 typedef enum {
-#define HS_LEAF(name, doc)                                OP_##name,
-#define HS_UNARY(name, domain, kernel, ga, doc)           OP_##name,
-#define HS_BINARY(name, domain, kernel, ga, gb, doc)      OP_##name,
-#define HS_TERNARY(name, domain, kernel, ga, gb, gc, doc) OP_##name,
-#define HS_OP(name, ga, example, doc)                     OP_##name,
+#define HS_LEAF(name, doc)                                        OP_##name,
+#define HS_UNARY(name, traits, domain, kernel, ga, doc)           OP_##name,
+#define HS_BINARY(name, traits, domain, kernel, ga, gb, doc)      OP_##name,
+#define HS_TERNARY(name, traits, domain, kernel, ga, gb, gc, doc) OP_##name,
+#define HS_OP(name, traits, ga, example, doc)                     OP_##name,
 #include <hastings/autograd/ops.def>
     OP_COUNT
 } op_code;
+
+/* Traits of ops, as in the table; the kind of an activation stands above the others. */
+enum {
+    OP_COMMUTES = 1,
+    OP_JOINS_FEATURES = 2,
+    OP_COSTLY = 4,
+    OP_ONE_EXTENT = 8,
+    OP_ACTIVATION_SHIFT = 8
+};
 
 typedef enum { KIND_LEAF, KIND_ELEMENTWISE, KIND_OTHER } op_kind;
 
@@ -22,6 +31,7 @@ typedef struct {
     const char *name;
     op_kind kind;
     int arity; /* of elementwise ops */
+    unsigned traits;
     const char *doc;
 } op_info;
 

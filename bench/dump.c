@@ -173,9 +173,10 @@ bool problem_dump(const bench_case *c, const char *objective, hs_dtype dtype, co
     hs_var loss = hs_mean_rows(sum);
     hs_plan *plan;
     hs_params *ps = hs_proposal_params(p.proposal);
-    const hs_plan_options options = { .starts = c->starts,
-                                      .rows_per_start = c->proposals,
-                                      .threads = 1 };
+    hs_message message = { "" };
+    const hs_plan_options options = {
+        .starts = c->starts, .rows_per_start = c->proposals, .threads = 1, .message = &message
+    };
     const double one = 1;
     const float one_f32 = 1;
     ok = hs_params_plan(&plan, loss, ps, NULL, 0, &options) == HS_OK;
@@ -184,7 +185,7 @@ bool problem_dump(const bench_case *c, const char *objective, hs_dtype dtype, co
     hs_plan_set(plan, b, dtype == HS_F32 ? (const void *)&one_f32 : &one);
     ok = ok && hs_plan_run(plan, &(hs_run){ .seed = 1 }) == HS_OK;
     if (!ok)
-        fprintf(stderr, "%s: %s\n", c->name, hs_tape_error(tape));
+        fprintf(stderr, "%s: %s\n", c->name, message.text[0] ? message.text : hs_plan_error(plan));
     const char *type = dtype == HS_F32 ? "f4" : "f8";
     ok = ok &&
          write_facts(folder, c, c->kind, p.target, ps, objective, dtype,

@@ -42,9 +42,10 @@ static bool network_open(network *n, const shape *s, hs_dtype dtype, int threads
         &(hs_mlp_options){ .in = s->in, .out = s->out, .width = s->width, .depth = s->depth });
     hs_var x = hs_input(n->tape, "x", HS_ROW, hs_dims(s->in));
     hs_var loss = hs_mean_rows(hs_sum_last(hs_square(hs_mlp_apply(&net, x))));
-    const hs_plan_options options = { .starts = s->rows, .threads = threads };
+    hs_message message;
+    const hs_plan_options options = { .starts = s->rows, .threads = threads, .message = &message };
     if (hs_params_plan(&n->plan, loss, n->ps, NULL, 0, &options) != HS_OK) {
-        fprintf(stderr, "%s\n", hs_tape_error(n->tape));
+        fprintf(stderr, "%s\n", message.text);
         return false;
     }
     n->data = hs_alloc(s->rows * s->in * hs_dtype_size(dtype));

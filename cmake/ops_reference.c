@@ -46,22 +46,23 @@ int main(void)
          "several ops: `hs_scale`, `hs_shift`, `hs_sub_from`, `hs_power`, `hs_dot`, `hs_sum`,\n"
          "`hs_mean`, `hs_softmax`, `hs_log_softmax`, `hs_sum_rows`, `hs_mean_rows`.");
 
-#define HS_UNARY(name, domain, kernel, ga, doc) print_row(#name, "x", doc, #ga, NULL, NULL);
+#define HS_UNARY(name, traits, domain, kernel, ga, doc) print_row(#name, "x", doc, #ga, NULL, NULL);
     print_head("Of one operand, elementwise", "| op | value | gradient of x |", 3);
 #include <hastings/autograd/ops.def>
 
-#define HS_BINARY(name, domain, kernel, ga, gb, doc) print_row(#name, "x, y", doc, #ga, #gb, NULL);
+#define HS_BINARY(name, traits, domain, kernel, ga, gb, doc)                                       \
+    print_row(#name, "x, y", doc, #ga, #gb, NULL);
     print_head("Of two operands, elementwise and broadcasting",
                "| op | value | gradient of x | gradient of y |", 4);
 #include <hastings/autograd/ops.def>
 
-#define HS_TERNARY(name, domain, kernel, ga, gb, gc, doc)                                          \
+#define HS_TERNARY(name, traits, domain, kernel, ga, gb, gc, doc)                                  \
     print_row(#name, "x, y, z", doc, #ga, #gb, #gc);
     print_head("Of three operands, elementwise and broadcasting",
                "| op | value | gradient of x | gradient of y | gradient of z |", 5);
 #include <hastings/autograd/ops.def>
 
-#define HS_OP(name, ga, example, doc)                                                              \
+#define HS_OP(name, traits, ga, example, doc)                                                      \
     printf("| `%s` |", #name);                                                                     \
     print_cell(doc, "");                                                                           \
     print_cell(#example, "`");                                                                     \

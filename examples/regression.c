@@ -16,8 +16,9 @@ int main(void)
 
     /* The plan computes the loss and its gradients, the optimiser follows them. */
     hs_plan *plan;
+    hs_message message = { "" };
     hs_status status = hs_params_plan(&plan, loss, params, NULL, 0,
-                                      &(hs_plan_options){ .starts = 256 });
+                                      &(hs_plan_options){ .starts = 256, .message = &message });
     hs_optimizer *adam = hs_optimizer_new(params, &(hs_optimizer_options){
         "adam", .rate = 1e-2, .schedule = { HS_COSINE, .steps = 1000 } });
     for (uint64_t step = 0; !status && step <= 1000; step++) {
@@ -28,7 +29,7 @@ int main(void)
             status = hs_optimizer_step(adam);
     }
     if (status)
-        fprintf(stderr, "%s: %s\n", hs_status_text(status), hs_tape_error(tape));
+        fprintf(stderr, "%s: %s\n", hs_status_text(status), message.text);
 
     hs_optimizer_free(adam);
     hs_plan_free(plan);

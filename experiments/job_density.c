@@ -114,10 +114,12 @@ void app_job_draw_density(work *w, const hs_proposal *p)
     hs_var to = hs_input(tape, "end", HS_ROW, hs_dims(2));
     hs_var density = hs_exp(hs_proposal_log_density(p, to, from));
     hs_plan *plan = NULL;
+    hs_message message = { "out of memory" };
     hs_status status = hs_plan_new(&plan, &density, 1,
                                    &(hs_plan_options){ .starts = STARTS,
                                                        .rows_per_start = GRID * GRID,
-                                                       .threads = w->job->threads });
+                                                       .threads = w->job->threads,
+                                                       .message = &message });
     if (!status && grid && maps) {
         hs_plan_set(plan, from, starts);
         hs_plan_set(plan, to, grid);
@@ -125,7 +127,7 @@ void app_job_draw_density(work *w, const hs_proposal *p)
     }
     if (status || !grid || !maps) {
         hs_session_fail(w->session, status ? status : HS_ENOMEM, "density figure: %s",
-                        hs_tape_error(tape));
+                        plan && status ? hs_plan_error(plan) : message.text);
     } else {
         app_density *about = app_record_alloc(w->record, 1, sizeof *about);
         for (size_t i = 0; i < STARTS * GRID * GRID; i++)
@@ -190,16 +192,18 @@ void app_job_draw_weights(work *w, const hs_proposal *p)
     for (size_t k = 0; k < n; k++)
         weight[k] = moves[k].weight;
     hs_plan *plan = NULL;
-    hs_status status = hs_plan_new(
-        &plan, weight, n,
-        &(hs_plan_options){ .rows_per_start = GRID * GRID, .threads = w->job->threads });
+    hs_message message = { "out of memory" };
+    hs_status status = hs_plan_new(&plan, weight, n,
+                                   &(hs_plan_options){ .rows_per_start = GRID * GRID,
+                                                       .threads = w->job->threads,
+                                                       .message = &message });
     if (!status && grid && maps) {
         hs_plan_set(plan, at, grid);
         status = hs_plan_run(plan, &(hs_run){ .seed = w->job->seed });
     }
     if (status || !grid || !maps) {
         hs_session_fail(w->session, status ? status : HS_ENOMEM, "weights figure: %s",
-                        hs_tape_error(tape));
+                        plan && status ? hs_plan_error(plan) : message.text);
     } else {
         app_weights *about = app_record_alloc(w->record, 1, sizeof *about);
         for (size_t k = 0; k < n; k++)

@@ -32,8 +32,11 @@ hs_status app_points_exact(app_points *points, hs_session *s, const hs_target *t
     hs_tape *tape = hs_tape_new(hs_session_dtype(s));
     hs_var x = hs_target_draw(target, tape, HS_START, 0);
     hs_plan *plan = NULL;
-    status = hs_plan_new(&plan, &x, 1,
-                         &(hs_plan_options){ .starts = BATCH, .threads = hs_session_threads(s) });
+    hs_message message;
+    status =
+        hs_plan_new(&plan, &x, 1,
+                    &(hs_plan_options){
+                        .starts = BATCH, .threads = hs_session_threads(s), .message = &message });
     for (size_t i = 0; i < n && !status; i += BATCH) {
         status = hs_plan_run(plan, &(hs_run){ .seed = seed, .step = i / BATCH });
         const void *drawn = hs_plan_get(plan, x);
@@ -44,7 +47,7 @@ hs_status app_points_exact(app_points *points, hs_session *s, const hs_target *t
     }
     if (status)
         hs_session_fail(s, status, "drawing from %s: %s", hs_target_name(target),
-                        plan ? hs_plan_error(plan) : hs_tape_error(tape));
+                        plan ? hs_plan_error(plan) : message.text);
     hs_plan_free(plan);
     hs_tape_free(tape);
     if (status)

@@ -123,10 +123,11 @@ static bool record_step(sampler *sm, const hs_target *target, const hs_proposal 
                     memory == REMEMBERS_TARGET ? hs_proposal_params(proposal) : NULL);
 }
 
-static hs_status make_plan(sampler *sm)
+static hs_status make_plan(sampler *sm, hs_message *message)
 {
     const hs_plan_options options = { .starts = sm->chains,
-                                      .threads = hs_session_threads(sm->session) };
+                                      .threads = hs_session_threads(sm->session),
+                                      .message = message };
     hs_var *outputs = hs_alloc((SAMPLER_OUTPUTS + sm->knows) * sizeof *outputs);
     if (!outputs)
         return HS_ENOMEM;
@@ -172,12 +173,13 @@ bool hs__sampler_open(sampler *sm, const hs_target *target, const hs_proposal *p
     hs_session *s = sm->session;
     sm->dim = hs_target_original_dim(target);
     sm->tape = hs_tape_new(hs_session_dtype(s));
-    hs_status status = record_step(sm, target, proposal, memory) ? make_plan(sm) : HS_ENOMEM;
+    hs_message message;
+    hs_status status =
+        record_step(sm, target, proposal, memory) ? make_plan(sm, &message) : HS_ENOMEM;
     if (!status)
         status = allocate(sm);
     if (status) {
-        hs_session_fail(s, status, "%s",
-                        status == HS_ENOMEM ? "out of memory" : hs_tape_error(sm->tape));
+        hs_session_fail(s, status, "%s", status == HS_ENOMEM ? "out of memory" : message.text);
         hs__sampler_close(sm);
         return false;
     }
@@ -219,11 +221,13 @@ bool hs__sampler_start_exactly(sampler *sm, const hs_target *target, uint64_t se
     hs_tape *tape = hs_tape_new(hs_session_dtype(s));
     hs_plan *plan = NULL;
     hs_var x = hs_slice(hs__record_start(target, tape, HS_START, NULL), 0, 0, sm->dim);
-    hs_status status = hs_plan_new(&plan, &x, 1, &(hs_plan_options){ .starts = sm->chains });
+    hs_message message;
+    hs_status status =
+        hs_plan_new(&plan, &x, 1, &(hs_plan_options){ .starts = sm->chains, .message = &message });
     if (!status)
         status = hs_plan_run(plan, &(hs_run){ .seed = seed, .step = 0 });
     if (status)
-        hs_session_fail(s, status, "%s", hs_tape_error(tape));
+        hs_session_fail(s, status, "%s", plan ? hs_plan_error(plan) : message.text);
     else
         memcpy(sm->state, hs_plan_get(plan, x),
                sm->chains * sm->dim * hs_dtype_size(hs_session_dtype(s)));

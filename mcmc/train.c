@@ -100,11 +100,13 @@ bool hs__batch_open(batch *b, hs_session *s, const hs_target *target, const hs_p
     b->tape = hs_tape_new(hs_session_dtype(s));
     b->adapted_now = options->objective.adapted;
     record_batch(b);
+    hs_message message = { "" };
     const hs_plan_options plan = { .starts = options->starts,
                                    .rows_per_start = options->proposals,
                                    .threads = hs_session_threads(s),
                                    .trace = trace,
-                                   .factors = gradients };
+                                   .factors = gradients,
+                                   .message = &message };
     hs_params *ps = hs_proposal_params(proposal);
     const hs_var all[] = { b->loss, b->alpha, b->jump }; /* the jump is for evaluations alone */
     hs_status status = gradients && ps ? hs_params_plan(&b->plan, b->loss, ps, &b->alpha, 1, &plan)
@@ -115,8 +117,7 @@ bool hs__batch_open(batch *b, hs_session *s, const hs_target *target, const hs_p
         hs_plan_set(b->plan, b->x, b->starts);
     }
     if (status) {
-        hs_session_fail(s, status, "%s",
-                        hs_tape_status(b->tape) ? hs_tape_error(b->tape) : hs_status_text(status));
+        hs_session_fail(s, status, "%s", message.text[0] ? message.text : hs_status_text(status));
         hs__batch_close(b);
         return false;
     }

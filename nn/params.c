@@ -318,7 +318,7 @@ static hs_status plan_with(const plan_lists *lists, hs_plan **plan, hs_var loss,
     for (size_t i = 0; ps->factors && i < n; i++)
         ps->factors[i] = hs_plan_factors(*plan, lists->output[before + i]);
     if (!ps->factors) {
-        hs_tape_fail(loss.tape, HS_ENOMEM, at, "out of memory");
+        hs_message_fail(with.message, HS_ENOMEM, "%s: out of memory", at);
         hs_plan_free(*plan);
         *plan = NULL;
     }
@@ -343,8 +343,9 @@ hs_status hs_params_plan_at(hs_plan **plan, hs_var loss, hs_params *ps, const hs
 {
     *plan = NULL;
     hs_tape *tape = loss.tape;
+    hs_message *message = options ? options->message : NULL;
     if (hs_tape_status(tape) != HS_OK)
-        return hs_tape_status(tape);
+        return hs_message_fail(message, hs_tape_status(tape), "%s", hs_tape_error(tape));
     hs_params_gradients(ps);
     const hs_shape shape = hs_var_shape(loss);
     if (hs_params_status(ps) != HS_OK) {
@@ -361,7 +362,7 @@ hs_status hs_params_plan_at(hs_plan **plan, hs_var loss, hs_params *ps, const hs
                      hs_shape_text(&shape, text));
     }
     if (hs_tape_status(tape) != HS_OK)
-        return hs_tape_status(tape);
+        return hs_message_fail(message, hs_tape_status(tape), "%s", hs_tape_error(tape));
 
     const size_t outputs = 1 + n_more + ps->count;
     const plan_lists lists = {
@@ -373,7 +374,8 @@ hs_status hs_params_plan_at(hs_plan **plan, hs_var loss, hs_params *ps, const hs
     if (lists.parameter && lists.output && lists.into)
         status = plan_with(&lists, plan, loss, ps, more, n_more, options, at);
     else
-        hs_tape_fail(tape, HS_ENOMEM, at, "out of memory for a plan of %zu outputs", outputs);
+        hs_message_fail(message, HS_ENOMEM, "%s: out of memory for a plan of %zu outputs", at,
+                        outputs);
     hs_free(lists.parameter);
     hs_free(lists.output);
     hs_free(lists.into);

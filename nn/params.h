@@ -10,12 +10,13 @@
  *     hs_var x = hs_normal(tape, HS_ROW, hs_dims(3), 0);
  *     hs_var loss = hs_mean_rows(hs_square(hs_shift(hs_dot(hs_param_var(tape, slope), x), -1)));
  *     hs_plan *plan;
+ *     hs_message message;
  *     hs_status status = hs_params_plan(&plan, loss, ps, NULL, 0,
- *                                       &(hs_plan_options){ .starts = 100 });
+ *                                       &(hs_plan_options){ .starts = 100, .message = &message });
  *     if (!status)
  *         status = hs_plan_run(plan, &(hs_run){ .seed = 1 });      // fills the gradients of ps
  *     else
- *         fprintf(stderr, "%s\n", hs_tape_error(tape));
+ *         fprintf(stderr, "%s\n", message.text);
  *     hs_plan_free(plan);
  *     hs_tape_free(tape);
  *     hs_params_free(ps);
@@ -113,7 +114,7 @@ HS_API hs_var hs_param_var_at(hs_tape *tape, hs_param p, const char *at);
  * Makes a plan of a loss, the n_more values `more`, and the gradients of the loss with respect to all parameters of
  * the store. Every run writes the gradients into hs_params_gradients(). The loss is a shared scalar, as
  * hs_mean_rows() makes it. `more` may be NULL if n_more is 0; options may be NULL; options->into, if given, has 1 +
- * n_more entries. On failure *plan is NULL and hs_tape_error() of the loss's tape says why.
+ * n_more entries. On failure *plan is NULL and options->message says why.
  */
 HS_API hs_status hs_params_plan_at(hs_plan **plan, hs_var loss, hs_params *ps, const hs_var *more,
                                    size_t n_more, const hs_plan_options *options,

@@ -110,15 +110,17 @@ static hs_status open_run(reference_run *run, const hs_reference *r, const hs_ob
     run->tolerance = given.tolerance > 0 ? given.tolerance : 1e-6;
     run->tape = hs_tape_new(hs_session_dtype(s));
     run->sample = hs_alloc_zero(run->blocks, sizeof *run->sample);
+    hs_message message = { "out of memory" };
     hs_status status = run->tape && run->sample ? HS_OK : HS_ENOMEM;
     if (!status) {
         record(run, o);
-        status = hs_plan_new(
-            &run->plan, run->output, MEASURED,
-            &(hs_plan_options){ .starts = run->rows, .threads = hs_session_threads(s) });
+        status = hs_plan_new(&run->plan, run->output, MEASURED,
+                             &(hs_plan_options){ .starts = run->rows,
+                                                 .threads = hs_session_threads(s),
+                                                 .message = &message });
     }
     if (status)
-        hs__reference_fail(r, status, run->tape ? hs_tape_error(run->tape) : "out of memory");
+        hs__reference_fail(r, status, message.text);
     return status;
 }
 

@@ -24,7 +24,8 @@
     X(HS_EOVERFLOW, "size too large")                                                              \
     X(HS_EIO, "input or output failed")                                                            \
     X(HS_EFORMAT, "file is not in the expected format")                                            \
-    X(HS_ENONFINITE, "a value is not finite")
+    X(HS_ENONFINITE, "a value is not finite")                                                      \
+    X(HS_EINTERRUPTED, "interrupted by the caller")
 
 /** A status code of HS_STATUS_LIST. */
 typedef enum {

@@ -102,10 +102,10 @@ static void sum_products(size_t n, size_t rows, void *out, const void *a, const 
 }
 
 /* Adds the products of a row, each value of which is loaded once. */
-HS_INLINE void add_gram_row(const int vectors, const bool numbers, vec *some, const real *const *v,
+HS_INLINE void add_dots_row(const int vectors, const bool numbers, vec *some, const real *const *v,
                             size_t at, const real *number)
 {
-    vec a[GRAM_VECTORS];
+    vec a[DOT_VECTORS];
     HS_UNROLL
     for (int i = 0; i < vectors; i++)
         a[i] = v_loadu(v[i] + at);
@@ -117,68 +117,68 @@ HS_INLINE void add_gram_row(const int vectors, const bool numbers, vec *some, co
     }
     HS_UNROLL
     for (int i = 0; i < vectors && numbers; i++)
-        some[GRAM_PAIRS + i] += a[i] * v_set1(*number);
+        some[DOT_PAIRS + i] += a[i] * v_set1(*number);
 }
 
-HS_INLINE bool is_in_gram(const int vectors, const bool numbers, int k)
+HS_INLINE bool is_in_dots(const int vectors, const bool numbers, int k)
 {
     return k < vectors * (vectors + 1) / 2 ||
-           (numbers && k >= GRAM_PAIRS && k < GRAM_PAIRS + vectors);
+           (numbers && k >= DOT_PAIRS && k < DOT_PAIRS + vectors);
 }
 
 /* In the order of sum_some_products(). */
-HS_INLINE void gram_of(const int vectors, const bool numbers, size_t n, size_t rows,
+HS_INLINE void dots_of(const int vectors, const bool numbers, size_t n, size_t rows,
                        const real *const *v, const real *number, size_t stride, real *out,
                        size_t apart)
 {
     for (size_t lane = 0; lane < n; lane += LANES) {
-        vec sum[GRAM_SUMS], error[GRAM_SUMS];
-        for (int k = 0; k < GRAM_SUMS; k++)
+        vec sum[DOT_SUMS], error[DOT_SUMS];
+        for (int k = 0; k < DOT_SUMS; k++)
             sum[k] = error[k] = (vec){ 0 };
         for (size_t first = 0; first < rows; first += ROWS_TOGETHER) {
             const size_t end = first + ROWS_TOGETHER < rows ? first + ROWS_TOGETHER : rows;
-            vec some[2][GRAM_SUMS];
+            vec some[2][DOT_SUMS];
             HS_UNROLL
-            for (int k = 0; k < GRAM_SUMS; k++)
+            for (int k = 0; k < DOT_SUMS; k++)
                 some[0][k] = some[1][k] = (vec){ 0 };
             size_t r = first;
             for (; r + 2 <= end; r += 2) {
                 HS_UNROLL
                 for (size_t odd = 0; odd < 2; odd++)
-                    add_gram_row(vectors, numbers, some[odd], v, (r + odd) * n + lane,
+                    add_dots_row(vectors, numbers, some[odd], v, (r + odd) * n + lane,
                                  number + (r + odd) * stride);
             }
             if (r < end)
-                add_gram_row(vectors, numbers, some[0], v, r * n + lane, number + r * stride);
+                add_dots_row(vectors, numbers, some[0], v, r * n + lane, number + r * stride);
             HS_UNROLL
-            for (int k = 0; k < GRAM_SUMS; k++)
-                if (is_in_gram(vectors, numbers, k))
+            for (int k = 0; k < DOT_SUMS; k++)
+                if (is_in_dots(vectors, numbers, k))
                     add_compensated_vec(&sum[k], &error[k], some[0][k] + some[1][k]);
         }
         HS_UNROLL
-        for (int k = 0; k < GRAM_SUMS; k++)
-            if (is_in_gram(vectors, numbers, k))
+        for (int k = 0; k < DOT_SUMS; k++)
+            if (is_in_dots(vectors, numbers, k))
                 v_storeu(out + (size_t)k * apart + lane, sum[k]);
     }
 }
 
-static void gram(size_t n, size_t rows, int vectors, const void *const *v, const void *number,
-                 size_t stride, void *out, size_t apart)
+static void joint_dots(size_t n, size_t rows, int vectors, const void *const *v, const void *number,
+                       size_t stride, void *out, size_t apart)
 {
-    const real *value[GRAM_VECTORS] = { NULL };
+    const real *value[DOT_VECTORS] = { NULL };
     for (int i = 0; i < vectors; i++)
         value[i] = v[i];
-#define GRAM_CASE(count)                                                                           \
+#define DOTS_CASE(count)                                                                           \
     case count:                                                                                    \
         if (number)                                                                                \
-            gram_of(count, true, n, rows, value, number, stride, out, apart);                      \
+            dots_of(count, true, n, rows, value, number, stride, out, apart);                      \
         else                                                                                       \
-            gram_of(count, false, n, rows, value, value[0], 0, out, apart);                        \
+            dots_of(count, false, n, rows, value, value[0], 0, out, apart);                        \
         break
     switch (vectors) {
-        GRAM_CASE(1);
-        GRAM_CASE(2);
-        GRAM_CASE(3);
+        DOTS_CASE(1);
+        DOTS_CASE(2);
+        DOTS_CASE(3);
     default:
         break;
     }
@@ -455,7 +455,7 @@ const batch_kernels HS_KERNEL(batch) = {
     .add_compensated = add_compensated,
     .add_softplus = add_softplus,
     .sum_products = sum_products,
-    .gram = gram,
+    .joint_dots = joint_dots,
     .add = add,
     .sum = sum,
     .sum_softplus = sum_softplus,

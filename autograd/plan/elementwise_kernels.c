@@ -42,7 +42,7 @@ HS_INLINE vec v_sign(vec a)
         v_storeu(out + i, kernel);                                                                 \
     }
 
-#define HS_UNARY(name, domain, kernel, ga, doc)                                                    \
+#define HS_UNARY(name, traits, domain, kernel, ga, doc)                                            \
     BEGIN(name)                                                                                    \
     BROADCAST(a);                                                                                  \
     if (scalars & 1)                                                                               \
@@ -50,7 +50,7 @@ HS_INLINE vec v_sign(vec a)
     else                                                                                           \
         LOOP_1(0, kernel)                                                                          \
     }
-#define HS_BINARY(name, domain, kernel, ga, gb, doc)                                               \
+#define HS_BINARY(name, traits, domain, kernel, ga, gb, doc)                                       \
     BEGIN(name)                                                                                    \
     BROADCAST(a);                                                                                  \
     BROADCAST(b);                                                                                  \
@@ -63,7 +63,7 @@ HS_INLINE vec v_sign(vec a)
     else                                                                                           \
         LOOP_2(1, 1, kernel)                                                                       \
     }
-#define HS_TERNARY(name, domain, kernel, ga, gb, gc, doc)                                          \
+#define HS_TERNARY(name, traits, domain, kernel, ga, gb, gc, doc)                                  \
     BEGIN(name)                                                                                    \
     BROADCAST(a);                                                                                  \
     BROADCAST(b);                                                                                  \
@@ -76,9 +76,9 @@ extern const elementwise_kernels HS_KERNEL(elementwise);
 const elementwise_kernels HS_KERNEL(elementwise) = {
     .lanes = LANES,
     .op = {
-#define HS_UNARY(name, domain, kernel, ga, doc)           [OP_##name] = name##_loop,
-#define HS_BINARY(name, domain, kernel, ga, gb, doc)      [OP_##name] = name##_loop,
-#define HS_TERNARY(name, domain, kernel, ga, gb, gc, doc) [OP_##name] = name##_loop,
+#define HS_UNARY(name, traits, domain, kernel, ga, doc)           [OP_##name] = name##_loop,
+#define HS_BINARY(name, traits, domain, kernel, ga, gb, doc)      [OP_##name] = name##_loop,
+#define HS_TERNARY(name, traits, domain, kernel, ga, gb, gc, doc) [OP_##name] = name##_loop,
 #include <hastings/autograd/ops.def>
     },
 };

@@ -1,4 +1,4 @@
-/* Sums over features, taken apart.
+/* Pass `expand`: sums over features, taken apart.
  *
  * The gradient of a loss that is a function of sums over features, such as log densities, is made of more such sums,
  *     sum_i u_i (g v_i + h w_i),
@@ -9,11 +9,9 @@
  *
  * So values that depend on a sum over features are written as linear combinations, with one number for each row as
  * factors, of values that do not, or that need one sum less. A sum of such a value is the combination of the sums. */
-#include "graph_internal.h"
+#include "passes_internal.h"
 
 #include <string.h>
-
-bool hs__graph_always_expands = false;
 
 enum { MOST_TERMS = 8, MOST_DEPTH = 400 };
 
@@ -33,28 +31,27 @@ typedef struct linear_form linear_form;
 static const linear_form no_form = { 0 };
 
 typedef struct {
-    hs_plan *plan;
-    node_table *table;
+    graph_builder *builder;
     int32_t tape_id; /* where new nodes come from, for messages */
 } expander;
 
-static const plan_node *at(const expander *e, int32_t id)
+static const graph_node *at(const expander *e, int32_t id)
 {
-    return &e->plan->node[id];
+    return &e->builder->graph->node[id];
 }
 
 static int32_t make(expander *e, op_code op, int32_t a, int32_t b, hs_extent extent,
                     const hs_shape *shape)
 {
-    const int32_t id = hs__graph_make(e->plan, e->table, op, a, b, extent, shape, e->tape_id);
-    e->table->no_memory = e->table->no_memory || id < 0;
+    const int32_t id = hs__graph_make(e->builder, op, a, b, extent, shape, e->tape_id);
+    e->builder->no_memory = e->builder->no_memory || id < 0;
     return id < 0 ? 0 : id; /* any node: all of this is thrown away */
 }
 
 static int32_t make_constant(expander *e, double number)
 {
-    const int32_t id = hs__graph_constant(e->plan, e->table, number, e->tape_id);
-    e->table->no_memory = e->table->no_memory || id < 0;
+    const int32_t id = hs__graph_constant(e->builder, number, e->tape_id);
+    e->builder->no_memory = e->builder->no_memory || id < 0;
     return id < 0 ? 0 : id;
 }
 
@@ -97,7 +94,7 @@ static form_term without_factors(const expander *from, int32_t vector)
     expander e = *from;
     form_term t = { -1, vector };
     for (;;) {
-        const plan_node v = *at(&e, t.vector);
+        const graph_node v = *at(&e, t.vector);
         int32_t factor = -1, rest = -1;
         if (v.op == OP_neg) {
             rest = v.input[0];
@@ -120,7 +117,7 @@ static form_term without_factors(const expander *from, int32_t vector)
 static form_term simple_term(expander *e, int32_t vector)
 {
     form_term t = without_factors(e, vector);
-    const plan_node v = *at(e, t.vector);
+    const graph_node v = *at(e, t.vector);
     if (v.op != OP_mul && v.op != OP_square)
         return t;
     form_term part[2];
@@ -160,9 +157,9 @@ static bool add_term(expander *e, linear_form *form, form_term t)
 static const linear_form *form_of(expander *e, int32_t id, int depth);
 
 /* Operand `id` of x as a combination; none if it is not as long as x. */
-static linear_form operand_form(expander *e, const plan_node *x, int32_t id, int depth)
+static linear_form operand_form(expander *e, const graph_node *x, int32_t id, int depth)
 {
-    const plan_node operand = *at(e, id);
+    const graph_node operand = *at(e, id);
     linear_form form = { 0 };
     if (has_shape(&operand, &x->shape)) {
         if (operand.level == x->level)
@@ -184,7 +181,7 @@ static linear_form operand_form(expander *e, const plan_node *x, int32_t id, int
 }
 
 /* x = a + b or a - b */
-static void form_of_sum(expander *e, const plan_node *x, int depth, linear_form *form)
+static void form_of_sum(expander *e, const graph_node *x, int depth, linear_form *form)
 {
     for (int k = 0; k < 2; k++) {
         const linear_form part = operand_form(e, x, x->input[k], depth);
@@ -210,9 +207,9 @@ static void form_of_sum(expander *e, const plan_node *x, int depth, linear_form 
 }
 
 /* x = op(a, b), linear in operand k; the other has one number, or is known before. */
-static void form_of_multiple(expander *e, const plan_node *x, int k, int depth, linear_form *form)
+static void form_of_multiple(expander *e, const graph_node *x, int k, int depth, linear_form *form)
 {
-    const plan_node other = *at(e, x->input[1 - k]);
+    const graph_node other = *at(e, x->input[1 - k]);
     const int32_t by = x->input[1 - k];
     if (!has_shape(at(e, x->input[k]), &x->shape) || (other.count != 1 && other.level == x->level))
         return;
@@ -235,9 +232,9 @@ static void form_of_multiple(expander *e, const plan_node *x, int k, int depth, 
 
 static const linear_form *form_of(expander *e, int32_t id, int depth)
 {
-    if (at(e, id)->form)
-        return at(e, id)->form;
-    const plan_node x = *at(e, id);
+    if (e->builder->form[id])
+        return e->builder->form[id];
+    const graph_node x = *at(e, id);
     linear_form form = { 0 };
     if (depth < MOST_DEPTH)
         switch (x.op) {
@@ -266,32 +263,33 @@ static const linear_form *form_of(expander *e, int32_t id, int depth)
         default:
             break;
         }
-    linear_form *kept = form.terms ? hs_arena_alloc(&e->plan->arena, sizeof *kept) : NULL;
+    linear_form *kept = form.terms ? hs_arena_alloc(e->builder->plan->arena, sizeof *kept) : NULL;
     if (kept)
         *kept = form;
-    e->table->no_memory = e->table->no_memory || (form.terms && !kept);
-    return e->plan->node[id].form = kept ? kept : &no_form;
+    e->builder->no_memory = e->builder->no_memory || (form.terms && !kept);
+    return e->builder->form[id] = kept ? kept : &no_form;
 }
 
 /* ---- Sums ------------------------------------------------------------------------------------ */
 
-int32_t hs__graph_expand_sum(hs_plan *plan, node_table *table, const plan_node *sum)
+/* A node that has the value of a sum over all features, which is taken apart; as a rule returns it. */
+static int32_t expand_sum(graph_builder *b, const graph_node *sum)
 {
-    expander e = { plan, table, sum->tape_id };
+    expander e = { b, sum->tape_id };
     const int32_t of = sum->input[0];
-    const plan_node x = *at(&e, of);
+    const graph_node x = *at(&e, of);
     if (sum->count != 1 || x.count == 1)
-        return -1;
+        return NO_NODE;
     linear_form form = { .terms = 1 };
     if (x.level > 0)
         form = *form_of(&e, of, 0);
     else
         form.term[0] = simple_term(&e, of);
-    if (table->no_memory)
-        return -2;
+    if (b->no_memory)
+        return OUT_OF_MEMORY;
     if (form.terms == 0 || (form.terms == 1 && form.term[0].vector == of))
-        return -1;
-    table->expanded = table->expanded || x.level > 0;
+        return NO_NODE;
+    b->expanded = b->expanded || x.level > 0;
     int32_t total[3] = { -1, -1, -1 }; /* by extent */
     for (int i = 0; i < form.terms; i++) {
         const form_term t = form.term[i];
@@ -313,35 +311,36 @@ int32_t hs__graph_expand_sum(hs_plan *plan, node_table *table, const plan_node *
                                  : total[k];
         result = result < 0 ? part : make(&e, OP_add, result, part, sum->extent, &sum->shape);
     }
-    return table->no_memory ? -2 : result;
+    return b->no_memory ? OUT_OF_MEMORY : result;
 }
 
 /* ---- Cost ------------------------------------------------------------------------------------ */
 
-bool hs__graph_cost(const hs_plan *plan, double *cost)
+/* A rough cost of running a graph, as a number of numbers that elementwise ops make. */
+static bool find_cost(const hs_plan *plan, const plan_graph *graph, double *cost)
 {
     /* For each op its call; for each number that is kept while a sum is completed writing and reading it. */
     enum { OF_NODE = 512, OF_KEPT = 2 };
-    const double copies[] = { 1, (double)plan->starts,
-                              (double)plan->starts * (double)plan->rows_per_start };
-    bool *live = hs_alloc_zero((size_t)plan->nodes + 1, 2 * sizeof *live);
+    const plan_request *request = plan->request;
+    const double copies[] = { 1, (double)request->starts,
+                              (double)request->starts * (double)request->rows_per_start };
+    bool *live = hs_alloc_zero((size_t)graph->nodes + 1, 2 * sizeof *live);
     if (!live)
         return false;
-    bool *kept = live + plan->nodes;
+    bool *kept = live + graph->nodes;
     *cost = 0;
-    for (size_t i = 0; i < plan->outputs; i++)
-        live[plan->output[i].node] = true;
-    for (int32_t id = plan->nodes - 1; id >= 0; id--) {
-        const plan_node *node = &plan->node[id];
+    for (size_t i = 0; i < request->outputs; i++)
+        live[graph->output[i]] = true;
+    for (int32_t id = graph->nodes - 1; id >= 0; id--) {
+        const graph_node *node = &graph->node[id];
         if (!live[id])
             continue;
-        const plan_node *space = node->op == OP_sum_to ? &plan->node[node->input[0]] : node;
+        const graph_node *space = node->op == OP_sum_to ? &graph->node[node->input[0]] : node;
         const double numbers = copies[space->extent] * (double)space->count;
         for (int i = 0; i < node->inputs; i++) {
-            live[node->input[i]] = true;
-            kept[node->input[i]] =
-                kept[node->input[i]] ||
-                (node->op != OP_sum_to && plan->node[node->input[i]].level < node->level);
+            const int32_t in = node->input[i];
+            live[in] = true;
+            kept[in] = kept[in] || (node->op != OP_sum_to && graph->node[in].level < node->level);
         }
         if (is_elementwise(node) || node->op == OP_sum_to)
             *cost += OF_NODE + numbers;
@@ -350,4 +349,42 @@ bool hs__graph_cost(const hs_plan *plan, double *cost)
     }
     hs_free(live);
     return true;
+}
+
+/* ---- The pass -------------------------------------------------------------------------------- */
+
+static int32_t expand_node(graph_builder *b, graph_node *node)
+{
+    const int32_t other = runs_pass(b->plan, PASS_simplify) ? hs__simplify_node(b, node) : NO_NODE;
+    return other == NO_NODE && node->op == OP_sum_to ? expand_sum(b, node) : other;
+}
+
+/* Where there are products of the batch, they take the time. */
+static bool has_products(const plan_graph *graph)
+{
+    bool found = false;
+    for (int32_t id = 0; id < graph->nodes; id++) {
+        const graph_node *node = &graph->node[id];
+        found =
+            found || (node->op == OP_matmul && (graph->node[node->input[0]].extent != HS_SHARED ||
+                                                graph->node[node->input[1]].extent != HS_SHARED));
+    }
+    return found;
+}
+
+bool hs__graph_expand(const hs_plan *plan, plan_graph *graph)
+{
+    if (has_products(graph))
+        return true;
+    plan_graph made;
+    double before, after;
+    bool expanded;
+    if (!hs__graph_rewrite(plan, graph, &made, expand_node, &expanded))
+        return false;
+    const bool ok = find_cost(plan, graph, &before) && find_cost(plan, &made, &after);
+    const bool keep = ok && expanded && (after < before || runs_always(plan, PASS_expand));
+    hs_free(keep ? graph->node : made.node);
+    if (keep)
+        *graph = made;
+    return ok ? true : hs__plan_no_memory(plan);
 }

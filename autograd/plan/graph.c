@@ -1,26 +1,11 @@
-/* First pass: the nodes that the outputs need, without repetitions and identities. */
-#include "graph_internal.h"
+/* The graph: taken from the tape, rewritten node by node, and what holds for its nodes afterwards. */
+#include "plan_internal.h"
 
-#include <stdarg.h>
+#include "passes_internal.h"
+
 #include <string.h>
 
-bool hs__plan_fail(hs_plan *plan, hs_status status, int32_t node, const char *format, ...)
-{
-    const tape_node *where = &plan->tape->node[plan->node[node].tape_id];
-    char text[400];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    hs_tape_fail(plan->tape, status, where->at, "plan: %s", text);
-    return false;
-}
-
-bool hs__plan_no_memory(hs_plan *plan)
-{
-    hs_tape_fail(plan->tape, HS_ENOMEM, "hs_plan_new", "out of memory");
-    return false;
-}
+/* ---- Equal nodes ----------------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t hash, uint64_t word)
 {
@@ -28,7 +13,7 @@ static uint64_t mix(uint64_t hash, uint64_t word)
     return hash ^ hash >> 29;
 }
 
-static uint64_t hash_node(const plan_node *node)
+static uint64_t hash_node(const graph_node *node)
 {
     uint64_t hash = mix((uint64_t)node->op, (uint64_t)node->extent);
     for (int i = 0; i < node->inputs; i++)
@@ -39,194 +24,340 @@ static uint64_t hash_node(const plan_node *node)
     return mix(hash, bits);
 }
 
-static bool same_node(const hs_plan *plan, const plan_node *a, const plan_node *b)
+static bool is_equal(const graph_builder *b, const graph_node *x, const graph_node *y)
 {
-    if (a->op != b->op || a->extent != b->extent || a->inputs != b->inputs ||
-        !hs_shape_equal(&a->shape, &b->shape) || memcmp(&a->number, &b->number, sizeof a->number))
+    if (x->op != y->op || x->inputs != y->inputs || !is_alike(x, y) ||
+        memcmp(&x->number, &y->number, sizeof x->number))
         return false;
-    for (int i = 0; i < a->inputs; i++)
-        if (a->input[i] != b->input[i])
+    for (int i = 0; i < x->inputs; i++)
+        if (x->input[i] != y->input[i])
             return false;
-    if (a->op == OP_input)
-        return a->tape_id == b->tape_id;
-    return hs__attributes_equal(a->attributes, b->attributes, a->count * plan->element);
+    if (x->op == OP_input)
+        return x->tape_id == y->tape_id;
+    return hs__attributes_equal(x->attributes, y->attributes, x->count * b->plan->request->element);
 }
 
-static int32_t append(hs_plan *plan, const plan_node *node)
+/* The free slot for a node, or the slot of an equal one. */
+static uint32_t slot_of(const graph_builder *b, const graph_node *node)
 {
-    if (plan->nodes == plan->capacity) {
-        const int32_t capacity = plan->capacity ? plan->capacity * 2 : 128;
-        plan_node *grown = hs_grow(plan->node, (size_t)plan->nodes * sizeof *grown,
-                                   (size_t)capacity * sizeof *grown);
-        if (!grown)
-            return -1;
-        plan->node = grown;
-        plan->capacity = capacity;
-    }
-    plan->node[plan->nodes] = *node;
-    return plan->nodes++;
+    uint32_t at = (uint32_t)hash_node(node) & b->mask;
+    while (b->slot[at] >= 0 && !is_equal(b, &b->graph->node[b->slot[at]], node))
+        at = (at + 1) & b->mask;
+    return at;
 }
+
+/* Makes room for one more node in the table: half of the slots stay free. */
+static bool grow_table(graph_builder *b)
+{
+    const plan_graph *graph = b->graph;
+    if ((uint32_t)graph->nodes < b->mask / 2)
+        return true;
+    const uint32_t slots = b->mask ? 2 * (b->mask + 1) : 256;
+    int32_t *slot = hs_alloc(slots * sizeof *slot);
+    if (!slot)
+        return false;
+    memset(slot, -1, slots * sizeof *slot);
+    hs_free(b->slot);
+    b->slot = slot;
+    b->mask = slots - 1;
+    for (int32_t id = 0; id < graph->nodes; id++)
+        slot[slot_of(b, &graph->node[id])] = id;
+    return true;
+}
+
+/* ---- New nodes ------------------------------------------------------------------------------- */
 
 /* The sums over features that a value needs one after the other. */
-static int32_t level_of(const hs_plan *plan, const plan_node *node)
+static int32_t level_of(const plan_graph *graph, const graph_node *node)
 {
     int32_t level = 0;
-    bool joins = node->op == OP_matmul || node->op == OP_max_over || node->op == OP_logsumexp ||
-                 node->op == OP_call || node->op == OP_call_grad || node->op == OP_call_hvp;
+    bool joins = hs__op_table[node->op].traits & OP_JOINS_FEATURES;
     for (int i = 0; i < node->inputs; i++) {
-        const plan_node *in = &plan->node[node->input[i]];
+        const graph_node *in = &graph->node[node->input[i]];
         joins = joins || (node->op == OP_sum_to && !has_shape(in, &node->shape));
         level = in->level > level ? in->level : level;
     }
     return level + joins;
 }
 
-/* The free slot for a node, or the slot of an equal one. */
-static uint32_t slot_of(const hs_plan *plan, const node_table *table, const plan_node *node)
+static bool grow_graph(graph_builder *b)
 {
-    uint32_t at = (uint32_t)hash_node(node) & table->mask;
-    while (table->slot[at] >= 0 && !same_node(plan, &plan->node[table->slot[at]], node))
-        at = (at + 1) & table->mask;
-    return at;
-}
-
-/* Makes room for one more node: half of the slots stay free. */
-static bool grow_table(const hs_plan *plan, node_table *table)
-{
-    if ((uint32_t)plan->nodes < table->mask / 2)
+    plan_graph *graph = b->graph;
+    if (graph->nodes < graph->capacity)
         return true;
-    const uint32_t slots = table->mask ? 2 * (table->mask + 1) : 256;
-    int32_t *slot = hs_alloc(slots * sizeof *slot);
-    if (!slot)
+    const size_t old = (size_t)graph->nodes, capacity = old ? 2 * old : 128;
+    graph_node *node = hs_grow(graph->node, old * sizeof *node, capacity * sizeof *node);
+    if (!node)
         return false;
-    memset(slot, -1, slots * sizeof *slot);
-    hs_free(table->slot);
-    table->slot = slot;
-    table->mask = slots - 1;
-    for (int32_t id = 0; id < plan->nodes; id++)
-        slot[slot_of(plan, table, &plan->node[id])] = id;
+    graph->node = node;
+    if (b->form) {
+        const struct linear_form **form =
+            hs_grow(b->form, (old + 1) * sizeof *form, (capacity + 1) * sizeof *form);
+        if (!form)
+            return false;
+        b->form = form;
+    }
+    graph->capacity = (int32_t)capacity;
     return true;
 }
 
-int32_t hs__graph_find(hs_plan *plan, node_table *table, const plan_node *node)
+static int32_t append(graph_builder *b, const graph_node *node)
 {
-    if (!grow_table(plan, table))
+    plan_graph *graph = b->graph;
+    if (!grow_graph(b))
         return -1;
-    const uint32_t at = slot_of(plan, table, node);
-    if (table->slot[at] < 0) {
-        table->slot[at] = append(plan, node);
-        if (table->slot[at] >= 0)
-            plan->node[table->slot[at]].level = level_of(plan, node);
-    }
-    return table->slot[at];
+    const int32_t id = graph->nodes++;
+    graph->node[id] = *node;
+    graph->node[id].level = level_of(graph, node);
+    if (b->form)
+        b->form[id] = NULL;
+    return id;
 }
 
-/* Ops that take all their operands at one extent get the narrower ones stretched. */
-static bool stretch_inputs(hs_plan *plan, node_table *table, plan_node *node)
+int32_t hs__graph_find(graph_builder *b, const graph_node *node)
 {
-    const bool lane_product = node->op == OP_matmul && node->extent != HS_SHARED &&
-                              plan->node[node->input[0]].extent != HS_SHARED &&
-                              plan->node[node->input[1]].extent != HS_SHARED;
-    if (!lane_product && node->op != OP_concat && node->op != OP_call_hvp)
-        return true;
-    for (int i = 0; i < node->inputs; i++) {
-        const plan_node *x = &plan->node[node->input[i]];
-        if (x->extent == node->extent)
-            continue;
-        int32_t *source = hs_arena_alloc(&plan->arena, sizeof *source);
-        if (!source)
-            return false;
-        *source = node->input[i];
-        const plan_node wide = { .op = OP_broadcast,
-                                 .extent = node->extent,
-                                 .shape = x->shape,
-                                 .count = x->count,
-                                 .inputs = 1,
-                                 .input = source,
-                                 .tape_id = node->tape_id };
-        if ((node->input[i] = hs__graph_find(plan, table, &wide)) < 0)
-            return false;
-    }
-    return true;
+    if (!grow_table(b))
+        return -1;
+    const uint32_t at = slot_of(b, node);
+    if (b->slot[at] < 0)
+        b->slot[at] = append(b, node);
+    return b->slot[at];
 }
 
-int32_t hs__graph_add(hs_plan *plan, node_table *table, plan_node *node)
+int32_t hs__graph_add(graph_builder *b, graph_node *node)
 {
-    const int32_t other = hs__graph_simplify(plan, table, node);
-    if (other != -1)
-        return other < 0 ? -1 : other;
-    return stretch_inputs(plan, table, node) ? hs__graph_find(plan, table, node) : -1;
+    const int32_t other = b->rule ? b->rule(b, node) : NO_NODE;
+    if (other == NO_NODE)
+        return hs__graph_find(b, node);
+    return other < 0 ? -1 : other;
 }
 
-int32_t hs__graph_make(hs_plan *plan, node_table *table, op_code op, int32_t a, int32_t b,
-                       hs_extent extent, const hs_shape *shape, int32_t tape_id)
+int32_t hs__graph_make(graph_builder *b, op_code op, int32_t x, int32_t y, hs_extent extent,
+                       const hs_shape *shape, int32_t tape_id)
 {
-    int32_t *input = hs_arena_alloc(&plan->arena, 2 * sizeof *input);
+    int32_t *input = hs_arena_alloc(b->plan->arena, 2 * sizeof *input);
     if (!input)
         return -1;
-    input[0] = a;
-    input[1] = b;
-    plan_node node = { .op = op,
-                       .extent = extent,
-                       .shape = *shape,
-                       .count = hs_shape_count(shape),
-                       .inputs = b < 0 ? 1 : 2,
-                       .input = input,
-                       .tape_id = tape_id };
-    return hs__graph_add(plan, table, &node);
+    input[0] = x;
+    input[1] = y;
+    graph_node node = { .op = op,
+                        .extent = extent,
+                        .shape = *shape,
+                        .count = hs_shape_count(shape),
+                        .inputs = y < 0 ? 1 : 2,
+                        .input = input,
+                        .tape_id = tape_id };
+    return hs__graph_add(b, &node);
 }
 
-static int32_t add_node(hs_plan *plan, node_table *table, int32_t tape_id, const int32_t *map)
+int32_t hs__graph_constant(graph_builder *b, double number, int32_t tape_id)
 {
-    const tape_node *from = &plan->tape->node[tape_id];
-    plan_node node = { .op = from->op,
-                       .extent = from->extent,
-                       .shape = from->shape,
-                       .count = hs_shape_count(&from->shape),
-                       .inputs = from->inputs,
-                       .attributes = from->attributes,
-                       .tape_id = tape_id };
-    if (node.op == OP_constant)
-        return hs__graph_constant(plan, table, from->attributes->number, tape_id);
-    if (from->inputs) {
-        node.input = hs_arena_alloc(&plan->arena, (size_t)from->inputs * sizeof *node.input);
-        if (!node.input)
-            return -1;
-        for (int i = 0; i < from->inputs; i++)
-            node.input[i] = map[from->input[i]];
-    }
-    /* A traced plan keeps every node apart, so that the first bad one can be named. */
-    if (plan->trace && node.op != OP_count)
-        return stretch_inputs(plan, table, &node) ? hs__graph_find(plan, table, &node) : -1;
-    /* A sum of softplus may be taken from the sigmoid, if a gradient needs that too: then it comes first. */
-    if (node.op == OP_softplus && hs__graph_make(plan, table, OP_sigmoid, node.input[0], -1,
-                                                 node.extent, &node.shape, tape_id) < 0)
-        return -1;
-    return hs__graph_add(plan, table, &node);
+    const graph_node node = { .op = OP_constant, .count = 1, .number = number, .tape_id = tape_id };
+    return hs__graph_find(b, &node);
 }
 
-static void mark_live(const hs_plan *plan, bool *live)
+/* ---- Building -------------------------------------------------------------------------------- */
+
+/* Puts the inputs of a node, as the map says, into memory of its own. */
+static bool map_inputs(const hs_plan *plan, graph_node *node, const int32_t *input,
+                       const int32_t *map)
 {
-    const tape_node *tape = plan->tape->node;
-    int32_t last = -1;
-    for (size_t i = 0; i < plan->outputs; i++) {
-        live[plan->output[i].var.id] = true;
-        if (plan->output[i].var.id > last)
-            last = plan->output[i].var.id;
+    if (node->inputs == 0)
+        return true;
+    node->input = hs_arena_alloc(plan->arena, (size_t)node->inputs * sizeof *node->input);
+    for (int i = 0; node->input && i < node->inputs; i++)
+        node->input[i] = map[input[i]];
+    return node->input != NULL;
+}
+
+enum { NODES_BETWEEN_LOOKS = 4096 }; /* for an interruption */
+
+static bool is_time_to_look(int32_t id)
+{
+    return id % NODES_BETWEEN_LOOKS == NODES_BETWEEN_LOOKS - 1;
+}
+
+/* Ends a building: outputs are those of the source, as the map says. Frees what is not needed any more. */
+static bool finish(graph_builder *b, bool ok, const int32_t *output, int32_t *map, bool *live)
+{
+    const plan_request *request = b->plan->request;
+    plan_graph *graph = b->graph;
+    graph->output = hs_arena_alloc(b->plan->arena, request->outputs * sizeof *graph->output);
+    for (size_t i = 0; ok && graph->output && i < request->outputs; i++)
+        graph->output[i] = map[output ? output[i] : request->wanted[i].id];
+    hs_free(map);
+    hs_free(live);
+    hs_free(b->slot);
+    hs_free((void *)b->form);
+    if (ok && graph->output)
+        return true;
+    hs_free(graph->node);
+    graph->node = NULL;
+    return *b->plan->status ? false : hs__plan_no_memory(b->plan);
+}
+
+bool hs__graph_rewrite(const hs_plan *plan, const plan_graph *from, plan_graph *to,
+                       graph_rule *rule, bool *expanded)
+{
+    const size_t nodes = (size_t)from->nodes + 1;
+    bool *live = hs_alloc_zero(nodes, sizeof *live);
+    int32_t *map = hs_alloc(nodes * sizeof *map);
+    *to = (plan_graph){ .live = from->live };
+    graph_builder b = { .plan = plan, .graph = to, .rule = rule };
+    b.form = expanded ? hs_alloc(sizeof *b.form) : NULL;
+    bool ok = live && map && (b.form || !expanded);
+    for (size_t i = 0; ok && i < plan->request->outputs; i++)
+        live[from->output[i]] = true;
+    for (int32_t id = from->nodes - 1; ok && id >= 0; id--)
+        for (int i = 0; live[id] && i < from->node[id].inputs; i++)
+            live[from->node[id].input[i]] = true;
+    for (int32_t id = 0; ok && id < from->nodes; id++) {
+        ok = !is_time_to_look(id) || !hs__plan_is_interrupted(plan);
+        if (!ok || !live[id])
+            continue;
+        graph_node node = from->node[id];
+        ok = map_inputs(plan, &node, from->node[id].input, map);
+        map[id] = ok ? hs__graph_add(&b, &node) : -1;
+        ok = map[id] >= 0;
     }
-    for (int32_t id = last; id >= 0; id--)
+    if (expanded)
+        *expanded = b.expanded;
+    return finish(&b, ok, from->output, map, live);
+}
+
+bool hs__graph_replace(const hs_plan *plan, plan_graph *graph, graph_rule *rule)
+{
+    plan_graph made;
+    if (!hs__graph_rewrite(plan, graph, &made, rule, NULL))
+        return false;
+    hs_free(graph->node);
+    *graph = made;
+    return true;
+}
+
+/* ---- Pass: nodes ----------------------------------------------------------------------------- */
+
+static void mark_live(const plan_request *request, bool *live)
+{
+    const tape_node *tape = request->tape->node;
+    for (size_t i = 0; i < request->outputs; i++)
+        live[request->wanted[i].id] = true;
+    for (int32_t id = request->tape->size - 1; id >= 0; id--)
         for (int i = 0; live[id] && i < tape[id].inputs; i++)
             live[tape[id].input[i]] = true;
 }
 
-/* Decides when each node is computed, and refuses what would need two passes over the batch. */
-static bool assign_stages(hs_plan *plan)
+static int32_t take_node(graph_builder *b, int32_t tape_id, const int32_t *map)
 {
-    for (int32_t id = 0; id < plan->nodes; id++) {
-        plan_node *node = &plan->node[id];
+    const plan_request *request = b->plan->request;
+    const tape_node *from = &request->tape->node[tape_id];
+    if (from->op == OP_constant)
+        return hs__graph_constant(b, from->attributes->number, tape_id);
+    if (from->op == OP_count)
+        return hs__graph_constant(b,
+                                  (double)request->starts * (from->attributes->axis == HS_ROW
+                                                                 ? (double)request->rows_per_start
+                                                                 : 1.0),
+                                  tape_id);
+    graph_node node = { .op = from->op,
+                        .extent = from->extent,
+                        .shape = from->shape,
+                        .count = hs_shape_count(&from->shape),
+                        .inputs = from->inputs,
+                        .attributes = from->attributes,
+                        .tape_id = tape_id };
+    return map_inputs(b->plan, &node, from->input, map) ? hs__graph_add(b, &node) : -1;
+}
+
+bool hs__graph_take_nodes(const hs_plan *plan, plan_graph *graph)
+{
+    const size_t size = (size_t)plan->request->tape->size + 1;
+    bool *live = hs_alloc_zero(size, sizeof *live);
+    int32_t *map = hs_alloc(size * sizeof *map);
+    graph_builder b = { .plan = plan, .graph = graph };
+    bool ok = live && map;
+    if (ok)
+        mark_live(plan->request, live);
+    for (int32_t id = 0; ok && id < plan->request->tape->size; id++) {
+        ok = !is_time_to_look(id) || !hs__plan_is_interrupted(plan);
+        if (!ok || !live[id])
+            continue;
+        graph->live++;
+        map[id] = take_node(&b, id, map);
+        ok = map[id] >= 0;
+    }
+    return finish(&b, ok, NULL, map, live);
+}
+
+/* ---- Pass: stretch --------------------------------------------------------------------------- */
+
+/* Whether the kernel of a node takes all operands at one extent. */
+static bool wants_one_extent(const plan_graph *graph, const graph_node *node)
+{
+    if (node->op != OP_matmul)
+        return hs__op_table[node->op].traits & OP_ONE_EXTENT;
+    return node->extent != HS_SHARED && graph->node[node->input[0]].extent != HS_SHARED &&
+           graph->node[node->input[1]].extent != HS_SHARED;
+}
+
+static int32_t stretch_node(graph_builder *b, graph_node *node)
+{
+    for (int i = 0; wants_one_extent(b->graph, node) && i < node->inputs; i++) {
+        const graph_node *x = &b->graph->node[node->input[i]];
+        if (x->extent == node->extent)
+            continue;
+        int32_t *source = hs_arena_alloc(b->plan->arena, sizeof *source);
+        if (!source)
+            return OUT_OF_MEMORY;
+        *source = node->input[i];
+        const graph_node wide = { .op = OP_broadcast,
+                                  .extent = node->extent,
+                                  .shape = x->shape,
+                                  .count = x->count,
+                                  .inputs = 1,
+                                  .input = source,
+                                  .tape_id = node->tape_id };
+        if ((node->input[i] = hs__graph_find(b, &wide)) < 0)
+            return OUT_OF_MEMORY;
+    }
+    return NO_NODE;
+}
+
+bool hs__graph_stretch(const hs_plan *plan, plan_graph *graph)
+{
+    return hs__graph_replace(plan, graph, stretch_node);
+}
+
+/* ---- Pass: stages ---------------------------------------------------------------------------- */
+
+static void count_uses(const hs_plan *plan, plan_graph *graph)
+{
+    for (size_t i = 0; i < plan->request->outputs; i++)
+        graph->node[graph->output[i]].output = true;
+    for (int32_t id = graph->nodes - 1; id >= 0; id--)
+        for (int i = 0; !is_unused(&graph->node[id]) && i < graph->node[id].inputs; i++)
+            graph->node[graph->node[id].input[i]].uses++;
+}
+
+/* Numbers the values that lie in memory outside of the plan. */
+static void number_outsides(plan_graph *graph)
+{
+    for (int32_t id = 0; id < graph->nodes; id++) {
+        graph_node *node = &graph->node[id];
+        const bool outside = node->op == OP_bound || node->op == OP_tensor || node->op == OP_input;
+        node->outside = outside ? graph->outsides++ : -1;
+    }
+}
+
+bool hs__graph_set_stages(const hs_plan *plan, plan_graph *graph)
+{
+    count_uses(plan, graph);
+    number_outsides(graph);
+    for (int32_t id = 0; id < graph->nodes; id++) {
+        graph_node *node = &graph->node[id];
         bool batch_input = false, late_input = false;
         for (int i = 0; i < node->inputs; i++) {
-            const plan_node *x = &plan->node[node->input[i]];
+            const graph_node *x = &graph->node[node->input[i]];
             batch_input = batch_input || x->extent != HS_SHARED;
             late_input = late_input || x->sums_batch || x->stage == STAGE_AFTER;
         }
@@ -246,109 +377,36 @@ static bool assign_stages(hs_plan *plan)
     return true;
 }
 
-/* Values that lie in memory outside of the plan. */
-static bool list_outsides(hs_plan *plan)
+/* ---- Kinds of nodes -------------------------------------------------------------------------- */
+
+bool hs__graph_is_view(const plan_graph *graph, const graph_node *node)
 {
-    int32_t count = 0;
-    for (int32_t id = 0; id < plan->nodes; id++)
-        count += plan->node[id].op == OP_bound || plan->node[id].op == OP_tensor ||
-                 plan->node[id].op == OP_input;
-    plan->outside = hs_arena_alloc(&plan->arena, (size_t)(count + 1) * sizeof *plan->outside);
-    plan->outside_now =
-        hs_arena_alloc(&plan->arena, (size_t)(count + 1) * sizeof *plan->outside_now);
-    if (!plan->outside || !plan->outside_now)
+    if (node->op == OP_reshape || node->op == OP_stop)
+        return true;
+    if (node->op != OP_slice)
         return false;
-    for (int32_t id = 0; id < plan->nodes; id++) {
-        plan_node *node = &plan->node[id];
-        if (node->op != OP_bound && node->op != OP_tensor && node->op != OP_input)
-            continue;
-        const op_attributes *a = node->attributes;
-        plan->outside[plan->outsides] = (outside_value){ node->tape_id, a ? a->data : NULL,
-                                                         a ? a->base : NULL, a ? a->offset : 0 };
-        node->at = node->at_outside = (place){ IN_OUTSIDE, plan->outsides++, 0 };
-    }
+    const hs_shape *shape = &graph->node[node->input[0]].shape;
+    for (int i = 0; i < node->attributes->axis; i++)
+        if (shape->dim[i] != 1)
+            return false;
     return true;
 }
 
-/* Makes the nodes of the outputs. */
-static bool build(hs_plan *plan, const bool *live, int32_t *map, bool expands, bool *expanded)
+bool hs__graph_is_layer(const plan_graph *graph, int32_t id, plan_layer *layer)
 {
-    node_table table = { .expands = expands };
-    bool ok = true;
-    plan->node = NULL;
-    plan->nodes = plan->capacity = 0;
-    for (int32_t id = 0; ok && id < plan->tape->size; id++) {
-        if (!live[id])
+    const graph_node *node = &graph->node[id];
+    if (node->op != OP_matmul || node->extent == HS_SHARED)
+        return false;
+    const bool *t = node->attributes->transpose;
+    for (int i = 0; i < 2; i++) {
+        const int32_t matrix = node->input[i], vector = node->input[1 - i];
+        if (graph->node[matrix].extent != HS_SHARED || node->shape.dim[1 - i] != 1)
             continue;
-        map[id] = add_node(plan, &table, id, map);
-        ok = map[id] >= 0;
-    }
-    for (size_t i = 0; ok && i < plan->outputs; i++)
-        plan->output[i].node = map[plan->output[i].var.id];
-    hs_free(table.slot);
-    *expanded = table.expanded;
-    return ok;
-}
-
-/* Where there are products, they take the time. */
-static bool has_products(const hs_plan *plan)
-{
-    bool found = false;
-    for (int32_t id = 0; id < plan->nodes; id++) {
-        const plan_node *node = &plan->node[id];
-        found =
-            found || (node->op == OP_matmul && (plan->node[node->input[0]].extent != HS_SHARED ||
-                                                plan->node[node->input[1]].extent != HS_SHARED));
-    }
-    return found;
-}
-
-/* Makes the graph again with sums taken apart, and keeps it if it costs less. */
-static bool try_expanding(hs_plan *plan, const bool *live, int32_t *map)
-{
-    plan_node *const node = plan->node;
-    const int32_t nodes = plan->nodes, capacity = plan->capacity;
-    double before, after;
-    bool expanded;
-    bool ok = hs__graph_cost(plan, &before) && build(plan, live, map, true, &expanded) &&
-              hs__graph_cost(plan, &after);
-    const bool keep = ok && expanded && (after < before || hs__graph_always_expands);
-    if (keep) {
-        hs_free(node);
+        /* y = x B is B' x */
+        *layer = (plan_layer){ id,          matrix,
+                               vector,      i ? !t[1] : t[0],
+                               node->count, graph->node[vector].count };
         return true;
     }
-    if (plan->node != node)
-        hs_free(plan->node);
-    plan->node = node;
-    plan->nodes = nodes;
-    plan->capacity = capacity;
-    return ok;
-}
-
-bool hs__plan_build_graph(hs_plan *plan)
-{
-    const size_t size = (size_t)plan->tape->size;
-    bool *live = hs_alloc_zero(size, sizeof *live), expanded;
-    int32_t *map = hs_alloc(size * sizeof *map);
-    int32_t *output = hs_alloc((plan->outputs + 1) * sizeof *output);
-    bool ok = live && map && output;
-    if (ok) {
-        mark_live(plan, live);
-        for (size_t id = 0; id < size; id++)
-            plan->nodes_live += live[id];
-        ok = build(plan, live, map, false, &expanded);
-    }
-    for (size_t i = 0; ok && i < plan->outputs; i++)
-        output[i] = plan->output[i].node;
-    if (ok && !plan->trace && !has_products(plan)) {
-        const plan_node *const first = plan->node;
-        ok = try_expanding(plan, live, map);
-        for (size_t i = 0; plan->node == first && i < plan->outputs; i++)
-            plan->output[i].node = output[i];
-    }
-    hs_free(live);
-    hs_free(map);
-    hs_free(output);
-    ok = ok && list_outsides(plan);
-    return ok ? assign_stages(plan) : hs__plan_no_memory(plan);
+    return false;
 }

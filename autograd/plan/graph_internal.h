@@ -1,43 +1,132 @@
-/* The making of a plan's graph: plan/graph.c takes nodes from the tape, plan/simplify.c makes single ones simpler,
- * plan/expand.c takes sums over features apart. */
+/* The graph: the first structure of a plan. It has the values that the outputs need, each once.
+ *
+ * Passes of the graph (passes.def) rewrite it node by node. It is const when they are done. */
 #ifndef HASTINGS_AUTOGRAD_PLAN_GRAPH_INTERNAL_H
 #define HASTINGS_AUTOGRAD_PLAN_GRAPH_INTERNAL_H
 
-#include "plan_internal.h"
+#include "../tape_internal.h"
 
-/* A hash table of nodes by what they compute, open addressing; -1 is free. */
+#include <hastings/autograd/plan.h>
+
+/* When a value is computed: once before the batch, for each shard, or once after the batch, when the sums over the
+ * batch are known. */
+typedef enum { STAGE_BEFORE, STAGE_SHARD, STAGE_AFTER, STAGE_COUNT } plan_stage;
+
 typedef struct {
-    int32_t *slot;
-    uint32_t mask;
-    bool expands;   /* sums are taken apart where that can be done, */
-    bool expanded;  /* and some were */
-    bool no_memory; /* while they were */
-} node_table;
+    op_code op;
+    hs_extent extent;
+    hs_shape shape;
+    size_t count; /* numbers of one copy */
+    int inputs;
+    int32_t *input; /* smaller ids than the node's own */
+    const op_attributes *attributes;
+    double number;   /* of a constant */
+    int32_t tape_id; /* the node of the tape that it comes from: for messages and prints */
+    int32_t level;   /* sums over features that it needs one after the other */
+    /* Valid after the last rewrite: */
+    int32_t outside; /* index of the memory outside of the plan that holds the value, or -1 */
+    plan_stage stage;
+    bool sums_batch; /* the value is complete only after all shards */
+    bool output;
+    int32_t uses; /* by other nodes */
+} graph_node;
 
-/* The number of an equal node, new or old; -1 without memory. */
-int32_t hs__graph_find(hs_plan *plan, node_table *table, const plan_node *node);
+/* Memory outside of the plan: of the caller, or of the tape. */
+typedef struct {
+    int32_t tape_id;         /* of the leaf */
+    const void *data;        /* set by hs_plan_set(), or the tape's own */
+    const void *const *base; /* bound: where to look, unless data is set */
+    size_t offset;
+} outside_value;
 
-/* The same for the simplest node that has the value of `node`. */
-int32_t hs__graph_add(hs_plan *plan, node_table *table, plan_node *node);
+typedef struct {
+    graph_node *node; /* in an order in which they can be computed */
+    int32_t nodes, capacity;
+    int32_t *output; /* the node of each output */
+    size_t live;     /* nodes of the tape that the outputs need */
+    int32_t outsides;
+} plan_graph;
 
-/* The same for an op on one value, or on two unless b < 0. */
-int32_t hs__graph_make(hs_plan *plan, node_table *table, op_code op, int32_t a, int32_t b,
-                       hs_extent extent, const hs_shape *shape, int32_t tape_id);
-int32_t hs__graph_constant(hs_plan *plan, node_table *table, double number, int32_t tape_id);
+/* True for a node that nothing needs any more. */
+static inline bool is_unused(const graph_node *node)
+{
+    return node->uses == 0 && !node->output;
+}
 
-/* An existing node that has the value of `node`; -1 if there is none, -2 without memory. May rewrite `node` into a
- * simpler one. */
-int32_t hs__graph_simplify(hs_plan *plan, node_table *table, plan_node *node);
+static inline bool is_elementwise(const graph_node *node)
+{
+    return hs__op_table[node->op].kind == KIND_ELEMENTWISE || node->op == OP_broadcast;
+}
 
-/* The same for a sum over all features. */
-int32_t hs__graph_expand_sum(hs_plan *plan, node_table *table, const plan_node *sum);
-
-/* What running the graph costs, roughly, as a number of numbers that elementwise ops make. */
-bool hs__graph_cost(const hs_plan *plan, double *cost);
-
-static inline bool has_shape(const plan_node *node, const hs_shape *shape)
+static inline bool has_shape(const graph_node *node, const hs_shape *shape)
 {
     return hs_shape_equal(&node->shape, shape);
 }
+
+/* Whether the values of two nodes are stored alike. */
+static inline bool is_alike(const graph_node *a, const graph_node *b)
+{
+    return a->extent == b->extent && has_shape(a, &b->shape);
+}
+
+/* A product of a shared matrix with a vector of the batch: their nodes, and its own. */
+typedef struct {
+    int32_t product, matrix, vector;
+    bool transposed; /* the matrix is */
+    size_t out, in;
+} plan_layer;
+
+/* Whether a node is a layer. */
+bool hs__graph_is_layer(const plan_graph *graph, int32_t id, plan_layer *layer);
+
+/* Whether a node is another's value under another shape, or a contiguous part of it. */
+bool hs__graph_is_view(const plan_graph *graph, const graph_node *node);
+
+/* Marks the softplus nodes that are only summed over features: a sum has a kernel for them. */
+void hs__graph_find_summed_softplus(const plan_graph *graph, bool *summed);
+
+/* ---- Rewriting ------------------------------------------------------------------------------- */
+
+struct linear_form;
+typedef struct graph_builder graph_builder;
+
+/* Looks at a node before it joins the graph; its inputs are of the new graph. Returns an existing node with the same
+ * value; or NO_NODE, and then `node`, which the rule may have rewritten, joins; or OUT_OF_MEMORY. */
+typedef int32_t graph_rule(graph_builder *b, graph_node *node);
+enum { NO_NODE = -1, OUT_OF_MEMORY = -2 };
+
+/* A graph while it is made: equal nodes are found by hashing. */
+struct graph_builder {
+    const hs_plan *plan;
+    plan_graph *graph;
+    graph_rule *rule; /* NULL: nodes join as they are */
+    int32_t *slot;    /* open addressing; -1 is free */
+    uint32_t mask;
+    const struct linear_form **form; /* of each node, for expand.c; NULL elsewhere */
+    bool expanded;                   /* expand.c took a sum apart */
+    bool no_memory;                  /* while it did */
+};
+
+/* Makes a graph from another: every node that the outputs need goes through the rule. With `expanded`, the builder has
+ * forms, and says whether a sum was taken apart. */
+bool hs__graph_rewrite(const hs_plan *plan, const plan_graph *from, plan_graph *to,
+                       graph_rule *rule, bool *expanded);
+
+/* The same in place. */
+bool hs__graph_replace(const hs_plan *plan, plan_graph *graph, graph_rule *rule);
+
+/* The number of an equal node, new or old; -1 without memory. */
+int32_t hs__graph_find(graph_builder *b, const graph_node *node);
+
+/* The same after the builder's rule. */
+int32_t hs__graph_add(graph_builder *b, graph_node *node);
+
+/* The same for an op on one value, or on two unless b < 0. */
+int32_t hs__graph_make(graph_builder *b, op_code op, int32_t x, int32_t y, hs_extent extent,
+                       const hs_shape *shape, int32_t tape_id);
+int32_t hs__graph_constant(graph_builder *b, double number, int32_t tape_id);
+
+/* The rule of the pass `simplify`, which `expand` applies too. */
+graph_rule hs__simplify_node;
 
 #endif

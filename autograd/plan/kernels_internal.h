@@ -10,11 +10,12 @@
 typedef void elementwise_kernel(size_t n, void *out, const void *a, const void *b, const void *c,
                                 unsigned scalars, int order);
 
-/* Values that a Gram matrix may have, products of two of them, and those and the ones of each value with one more. */
+/* Vectors whose scalar products can be made together; pairs of them, a vector with itself included; and all sums, those of
+ * each vector with one number a row included. */
 enum {
-    GRAM_VECTORS = 3,
-    GRAM_PAIRS = GRAM_VECTORS * (GRAM_VECTORS + 1) / 2,
-    GRAM_SUMS = GRAM_PAIRS + GRAM_VECTORS
+    DOT_VECTORS = 3,
+    DOT_PAIRS = DOT_VECTORS * (DOT_VECTORS + 1) / 2,
+    DOT_SUMS = DOT_PAIRS + DOT_VECTORS
 };
 
 typedef struct {
@@ -33,11 +34,11 @@ typedef struct {
      * a[r * n + i] b[r * stride] if b has one number for each row. */
     void (*sum_products)(size_t n, size_t rows, void *out, const void *a, const void *b,
                          bool b_of_rows, size_t stride, bool add);
-    /* The same sums for every two of `vectors` values v, 1 to GRAM_VECTORS of them, and for each of them and `number`, which
+    /* The same sums for every two of `vectors` values v, 1 to DOT_VECTORS of them, and for each of them and `number`, which
      * has one for each row, if it is not NULL; to the same bits. Those of v[i] and v[j], j <= i, are sum number i (i + 1) / 2 + j,
-     * those of v[i] and `number` are GRAM_PAIRS + i; from one to the next, `apart` elements. Others are not written. */
-    void (*gram)(size_t n, size_t rows, int vectors, const void *const *v, const void *number,
-                 size_t stride, void *out, size_t apart);
+     * those of v[i] and `number` are DOT_PAIRS + i; from one to the next, `apart` elements. Others are not written. */
+    void (*joint_dots)(size_t n, size_t rows, int vectors, const void *const *v, const void *number,
+                       size_t stride, void *out, size_t apart);
     /* sum[i] += v[i] for any n. */
     void (*add)(size_t n, void *sum, const void *v);
     /* The sum of v[r * stride + i] for r < rows and i < n, for any n; readable up to whole vectors. */

@@ -1,5 +1,5 @@
-/* Fifth pass: how the batch is cut into shards, and where each value is stored. */
-#include "plan_internal.h"
+/* Pass `layout`: how the batch is cut into shards, and where each value is stored. */
+#include "passes_internal.h"
 
 #include <math.h>
 
@@ -10,14 +10,14 @@
  * features. */
 static size_t pad_lanes(const hs_plan *plan, size_t lanes)
 {
-    const size_t line = HS_ALIGN / plan->element;
+    const size_t line = HS_ALIGN / plan->request->element;
     return lanes == 1 ? 1 : (lanes + line - 1) / line * line;
 }
 
 /* Bytes of `count` features of `stride` numbers each, aligned; false if they cannot be counted. */
 static bool value_bytes(const hs_plan *plan, size_t count, size_t stride, size_t *bytes)
 {
-    if (!hs_size_mul(count, stride, bytes) || !hs_size_mul(*bytes, plan->element, bytes) ||
+    if (!hs_size_mul(count, stride, bytes) || !hs_size_mul(*bytes, plan->request->element, bytes) ||
         *bytes > (size_t)PTRDIFF_MAX - HS_ALIGN)
         return false;
     *bytes = hs_align_up(*bytes);
@@ -37,144 +37,164 @@ static bool take(const hs_plan *plan, size_t count, size_t *total, size_t *offse
 
 /* ---- Lifetimes ---------------------------------------------------------------------------- */
 
-static void needed_by(hs_plan *plan, int32_t id, const plan_node *by)
+static void needed_by(const hs_plan *plan, plan_layout *layout, int32_t id, const schedule_node *by)
 {
-    plan_node *owner = &plan->node[hs__plan_owner(plan, id)];
+    layout_node *owner = &layout->node[hs__schedule_owner(plan->schedule, id)];
     const int32_t at = owner->local ? by->rank : by->position;
-    if (owner->last < at)
-        owner->last = at;
+    if (owner->last_use < at)
+        owner->last_use = at;
 }
 
-static void note_uses(hs_plan *plan)
+static void note_uses(const hs_plan *plan, plan_layout *layout)
 {
-    for (int32_t id = 0; id < plan->nodes; id++) {
-        const plan_node *node = &plan->node[id];
+    for (int32_t id = 0; id < plan->graph->nodes; id++) {
+        const graph_node *node = node_at(plan, id);
+        const schedule_node *s = scheduled(plan, id);
         if (node->output) /* a view is stored where the view stands in the order */
-            needed_by(plan, id, node);
-        if (is_unused(node) || node->making == BY_VIEW || node->making == BY_OUTSIDE)
+            needed_by(plan, layout, id, s);
+        if (is_unused(node) || s->making == VIEW_OF || s->making == OUTSIDE)
             continue;
         for (int i = 0; i < node->inputs; i++)
-            needed_by(plan, node->input[i],
-                      node->making == BY_OTHER ? &plan->node[node->host] : node);
+            needed_by(plan, layout, node->input[i],
+                      s->making == FUSED_INTO ? scheduled(plan, s->host) : s);
     }
 }
 
-static void find_lifetimes(hs_plan *plan)
+static void find_lifetimes(const hs_plan *plan, plan_layout *layout)
 {
-    for (int32_t id = 0; id < plan->nodes; id++)
-        plan->node[id].last = plan->node[id].position;
-    note_uses(plan);
-    /* What only steps of the same sweep need; and up to which of them. */
-    for (int32_t id = 0; id < plan->nodes; id++) {
-        plan_node *node = &plan->node[id];
-        node->local = node->in_sweep && node->count == plan->sweep_length &&
-                      node->extent != HS_SHARED && !node->output && node->last == node->position;
-        if (node->local)
-            node->last = node->rank;
+    for (int32_t id = 0; id < plan->graph->nodes; id++)
+        layout->node[id] = (layout_node){ .last_use = scheduled(plan, id)->position };
+    note_uses(plan, layout);
+    /* Values that only steps of the same loop need; and up to which of them. */
+    for (int32_t id = 0; id < plan->graph->nodes; id++) {
+        const graph_node *node = node_at(plan, id);
+        const schedule_node *s = scheduled(plan, id);
+        layout_node *l = &layout->node[id];
+        l->local = s->in_loop && node->count == plan->schedule->loop_length &&
+                   node->extent != HS_SHARED && !node->output && l->last_use == s->position;
+        if (l->local)
+            l->last_use = s->rank;
     }
-    note_uses(plan);
+    note_uses(plan, layout);
 }
 
 /* ---- Memory of a shard ---------------------------------------------------------------------- */
 
 typedef struct {
     size_t offset, end;
-    int32_t last;
+    int32_t last_use;
 } live_block;
 
-/* Puts every value of the batch, or every local one, at the lowest offset that is free as long as it is needed. */
-static bool place_values(hs_plan *plan, bool local, size_t *total)
+/* Blocks in use, by their offsets. */
+typedef struct {
+    live_block *block;
+    int32_t blocks;
+} live_list;
+
+/* Takes the lowest free bytes until `last_use`; returns where they begin. */
+static size_t take_block(live_list *live, size_t bytes, int32_t now, int32_t last_use)
 {
-    live_block *live = hs_alloc((size_t)(plan->nodes + 1) * sizeof *live);
-    if (!live)
-        return false;
-    int32_t blocks = 0; /* sorted by offset */
-    bool ok = true;
+    int32_t kept = 0;
+    for (int32_t i = 0; i < live->blocks; i++)
+        if (live->block[i].last_use >= now)
+            live->block[kept++] = live->block[i];
+    size_t offset = 0;
+    int32_t at = 0;
+    while (at < kept && live->block[at].offset - offset < bytes)
+        offset = live->block[at++].end;
+    memmove(live->block + at + 1, live->block + at, (size_t)(kept - at) * sizeof *live->block);
+    live->block[at] = (live_block){ offset, offset + bytes, last_use };
+    live->blocks = kept + 1;
+    return offset;
+}
+
+/* Puts every value of the batch, or every local one, at the lowest offset that is free as long as it is needed. */
+static bool place_values(const hs_plan *plan, plan_layout *layout, bool local, size_t *total)
+{
+    live_list live = { hs_alloc(((size_t)plan->graph->nodes + 1) * sizeof *live.block), 0 };
+    bool ok = live.block != NULL;
     *total = 0;
-    for (int32_t k = 0; ok && k < plan->nodes; k++) {
-        plan_node *node = &plan->node[plan->order[k]];
-        if (is_unused(node) || node->making != BY_STEP || node->extent == HS_SHARED ||
-            node->local != local)
-            continue;
-        const int32_t now = local ? node->rank : node->position;
+    for (int32_t k = 0; ok && k < plan->graph->nodes; k++) {
+        const int32_t id = plan->schedule->order[k];
+        const graph_node *node = node_at(plan, id);
+        const schedule_node *s = scheduled(plan, id);
+        layout_node *l = &layout->node[id];
         size_t bytes;
-        if (!value_bytes(plan, local ? plan->sweep_chunk : node->count, plan->stride[node->extent],
-                         &bytes)) {
-            ok = false;
+        if (is_unused(node) || s->making != BY_STEP || node->extent == HS_SHARED ||
+            l->local != local)
+            continue;
+        ok = value_bytes(plan, local ? layout->loop_chunk : node->count,
+                         layout->stride[node->extent], &bytes);
+        if (!ok)
             break;
-        }
-        int32_t kept = 0;
-        for (int32_t i = 0; i < blocks; i++)
-            if (live[i].last >= now)
-                live[kept++] = live[i];
-        blocks = kept;
-        size_t offset = 0;
-        int32_t place_at = 0;
-        while (place_at < blocks && live[place_at].offset - offset < bytes)
-            offset = live[place_at++].end;
-        memmove(live + place_at + 1, live + place_at, (size_t)(blocks - place_at) * sizeof *live);
-        live[place_at] = (live_block){ offset, offset + bytes, node->last };
-        blocks++;
-        node->at = (place){ local ? IN_CHUNK : IN_SHARD, 0, offset };
+        const size_t offset = take_block(&live, bytes, local ? s->rank : s->position, l->last_use);
+        l->at = (place){ local ? IN_CHUNK : IN_SHARD, 0, offset };
         ok = offset <= (size_t)PTRDIFF_MAX - bytes;
         if (ok && *total < offset + bytes)
             *total = offset + bytes;
     }
-    hs_free(live);
+    hs_free(live.block);
     return ok;
 }
 
 /* ---- Values that are not of the batch ------------------------------------------------------- */
 
-static bool place_shared(hs_plan *plan)
+static bool place_shared(const hs_plan *plan, plan_layout *layout)
 {
-    plan->shared_bytes = 0;
-    for (int32_t id = 0; id < plan->nodes; id++) {
-        plan_node *node = &plan->node[id];
+    layout->shared_bytes = 0;
+    for (int32_t id = 0; id < plan->graph->nodes; id++) {
+        const graph_node *node = node_at(plan, id);
+        const schedule_node *s = scheduled(plan, id);
+        place *at = &layout->node[id].at;
+        if (node->outside >= 0 && s->making == OUTSIDE)
+            *at = outside_place(node);
         if (is_unused(node) || node->extent != HS_SHARED)
             continue;
-        if (node->sum >= 0)
-            node->at = (place){ IN_SUM, node->sum, 0 };
-        else if (node->op == OP_constant || node->making == BY_STEP) {
-            node->at = (place){ IN_SHARED, 0, 0 };
-            if (!take(plan, node->count, &plan->shared_bytes, &node->at.offset))
+        if (s->sum >= 0)
+            *at = (place){ IN_SUM, s->sum, 0 };
+        else if (node->op == OP_constant || s->making == BY_STEP) {
+            *at = (place){ IN_SHARED, 0, 0 };
+            if (!take(plan, node->count, &layout->shared_bytes, &at->offset))
                 return false;
         }
     }
     return true;
 }
 
-static void place_views(hs_plan *plan)
+static void place_views(const hs_plan *plan, plan_layout *layout)
 {
-    for (int32_t id = 0; id < plan->nodes; id++) {
-        plan_node *node = &plan->node[id];
-        if (is_unused(node) || node->making != BY_VIEW)
+    for (int32_t id = 0; id < plan->graph->nodes; id++) {
+        const graph_node *node = node_at(plan, id);
+        const schedule_node *s = scheduled(plan, id);
+        place *at = &layout->node[id].at;
+        if (is_unused(node) || s->making != VIEW_OF)
             continue;
-        const plan_node *host = &plan->node[node->host];
-        node->at = host->at;
+        const graph_node *host = node_at(plan, s->host);
+        *at = layout->node[s->host].at;
         if (node->op == OP_slice) {
             size_t features = node->attributes->first;
             for (int i = node->attributes->axis + 1; i < host->shape.rank; i++)
                 features *= host->shape.dim[i];
-            node->at.offset += features * plan->stride[node->extent] * plan->element;
+            at->offset += features * layout->stride[node->extent] * plan->request->element;
         }
     }
 }
 
-static bool place_sums(hs_plan *plan)
+static bool count_sums(const hs_plan *plan, plan_layout *layout)
 {
-    if (!plan->sum) {
-        plan->sum = hs_arena_alloc(&plan->arena, (size_t)(plan->sums + 1) * sizeof *plan->sum);
-        if (!plan->sum)
-            return false;
-        memset(plan->sum, 0, (size_t)(plan->sums + 1) * sizeof *plan->sum);
-    }
-    for (int32_t id = 0; id < plan->nodes; id++)
-        if (plan->node[id].sum >= 0 && !is_unused(&plan->node[id]))
-            plan->sum[plan->node[id].sum].count = plan->node[id].count;
-    plan->sum_bytes = 0;
-    for (int32_t i = 0; i < plan->sums; i++)
-        if (!take(plan, plan->sum[i].count, &plan->sum_bytes, &plan->sum[i].offset))
+    const int32_t sums = plan->schedule->sums;
+    layout->sum_count = hs_arena_alloc(plan->arena, (size_t)(sums + 1) * sizeof(size_t));
+    if (!layout->sum_count)
+        return false;
+    for (int32_t i = 0; i < sums; i++)
+        layout->sum_count[i] = 0; /* a merged sum stays empty */
+    for (int32_t id = 0; id < plan->graph->nodes; id++)
+        if (scheduled(plan, id)->sum >= 0 && !is_unused(node_at(plan, id)))
+            layout->sum_count[scheduled(plan, id)->sum] = node_at(plan, id)->count;
+    layout->sum_bytes = 0;
+    size_t offset;
+    for (int32_t i = 0; i < sums; i++)
+        if (!take(plan, layout->sum_count[i], &layout->sum_bytes, &offset))
             return false;
     return true;
 }
@@ -191,8 +211,8 @@ enum {
     CACHE_BYTES = 6 * 1024 * 1024,
     MOST_BYTES = 24 * 1024 * 1024,
     FEW_SHARDS = 4,
-    MOST_BINS = 8,
-    MOST_BIN_BYTES = 64 * 1024 * 1024,
+    MOST_ACCUMULATORS = 8,
+    MOST_SUM_BYTES = 64 * 1024 * 1024,
 };
 
 static double padding_share(const hs_plan *plan, size_t rows)
@@ -206,18 +226,20 @@ static double padding_share(const hs_plan *plan, size_t rows)
  * threads. */
 static size_t choose_shard_starts(const hs_plan *plan)
 {
-    const size_t n = plan->rows_per_start;
+    const size_t n = plan->request->rows_per_start;
     if (n == 1) {
-        const size_t apart = plan->starts / CHAINS_LEAST,
-                     needed = (plan->starts + ROWS_WANTED - 1) / ROWS_WANTED;
+        const size_t apart = plan->request->starts / CHAINS_LEAST,
+                     needed = (plan->request->starts + ROWS_WANTED - 1) / ROWS_WANTED;
         const size_t shards = needed > 1 || apart < 2 ? needed : 2;
         /* whole halves of cache lines, as products take lanes: those that are not full are the last shard's */
-        const size_t half = HS_ALIGN / plan->element / 2;
-        const size_t each = ((plan->starts + shards - 1) / shards + half - 1) / half * half;
-        return each < plan->starts ? each : plan->starts;
+        const size_t half = HS_ALIGN / plan->request->element / 2;
+        const size_t each =
+            ((plan->request->starts + shards - 1) / shards + half - 1) / half * half;
+        return each < plan->request->starts ? each : plan->request->starts;
     }
     double least = 1;
-    const size_t most = 2 * ROWS_WANTED / n < plan->starts ? 2 * ROWS_WANTED / n : plan->starts;
+    const size_t most =
+        2 * ROWS_WANTED / n < plan->request->starts ? 2 * ROWS_WANTED / n : plan->request->starts;
     for (size_t starts = 1; starts <= most; starts++)
         least = fmin(least, padding_share(plan, starts * n));
     size_t best =
@@ -226,36 +248,42 @@ static size_t choose_shard_starts(const hs_plan *plan)
         if (padding_share(plan, starts * n) <= least + 0.02)
             best = starts;
     /* no larger than as many shards need: of 5 and 3 start points, one thread would wait for the other */
-    const size_t shards = (plan->starts + best - 1) / best;
-    return (plan->starts + shards - 1) / shards;
+    const size_t shards = (plan->request->starts + best - 1) / best;
+    return (plan->request->starts + shards - 1) / shards;
 }
 
-static bool set_shards(hs_plan *plan, size_t shard_starts)
+static bool set_shards(const hs_plan *plan, plan_layout *layout, size_t shard_starts)
 {
-    plan->shard_starts = shard_starts < plan->starts ? shard_starts : plan->starts;
-    plan->shards = (plan->starts + plan->shard_starts - 1) / plan->shard_starts;
-    plan->stride[HS_SHARED] = 1;
-    plan->stride[HS_START] = pad_lanes(plan, plan->shard_starts);
-    plan->stride[HS_ROW] = pad_lanes(plan, plan->shard_starts * plan->rows_per_start);
-    plan->sweep_chunk = plan->sweep_length ? hs__sweep_choose_chunk(plan) : 0;
-    return place_values(plan, false, &plan->shard_bytes) &&
-           place_values(plan, true, &plan->chunk_bytes);
+    const plan_request *request = plan->request;
+    layout->shard_starts = shard_starts < request->starts ? shard_starts : request->starts;
+    layout->shards = (request->starts + layout->shard_starts - 1) / layout->shard_starts;
+    layout->stride[HS_SHARED] = 1;
+    layout->stride[HS_START] = pad_lanes(plan, layout->shard_starts);
+    layout->stride[HS_ROW] = pad_lanes(plan, layout->shard_starts * request->rows_per_start);
+    layout->loop_chunk = plan->schedule->loop_length ? hs__loop_choose_chunk(plan, layout) : 0;
+    return place_values(plan, layout, false, &layout->shard_bytes) &&
+           place_values(plan, layout, true, &layout->chunk_bytes);
 }
 
-bool hs__plan_lay_out(hs_plan *plan, size_t shard_starts)
+bool hs__layout_make(const hs_plan *plan, plan_layout *layout)
 {
-    find_lifetimes(plan);
-    bool ok = set_shards(plan, shard_starts ? shard_starts : choose_shard_starts(plan));
-    while (ok && !shard_starts && plan->shard_starts > 1 &&
-           plan->shard_bytes > (plan->shards < FEW_SHARDS ? CACHE_BYTES : MOST_BYTES) &&
-           (plan->shard_starts + 1) / 2 * plan->rows_per_start >= ROWS_LEAST)
-        ok = set_shards(plan, (plan->shard_starts + 1) / 2);
-    if (!ok || !place_sums(plan) || !place_shared(plan))
+    const size_t wanted = plan->request->shard_starts;
+    layout->node =
+        hs_arena_alloc(plan->arena, ((size_t)plan->graph->nodes + 1) * sizeof *layout->node);
+    if (!layout->node)
         return hs__plan_no_memory(plan);
-    place_views(plan);
-    size_t bins = plan->shards < MOST_BINS ? plan->shards : MOST_BINS;
-    while (bins > 2 && plan->sum_bytes > MOST_BIN_BYTES / bins)
-        bins /= 2;
-    plan->bins = (int)bins;
+    find_lifetimes(plan, layout);
+    bool ok = set_shards(plan, layout, wanted ? wanted : choose_shard_starts(plan));
+    while (ok && !wanted && layout->shard_starts > 1 &&
+           layout->shard_bytes > (layout->shards < FEW_SHARDS ? CACHE_BYTES : MOST_BYTES) &&
+           (layout->shard_starts + 1) / 2 * plan->request->rows_per_start >= ROWS_LEAST)
+        ok = set_shards(plan, layout, (layout->shard_starts + 1) / 2);
+    if (!ok || !count_sums(plan, layout) || !place_shared(plan, layout))
+        return hs__plan_no_memory(plan);
+    place_views(plan, layout);
+    size_t accumulators = layout->shards < MOST_ACCUMULATORS ? layout->shards : MOST_ACCUMULATORS;
+    while (accumulators > 2 && layout->sum_bytes > MOST_SUM_BYTES / accumulators)
+        accumulators /= 2;
+    layout->accumulators = (int)accumulators;
     return true;
 }

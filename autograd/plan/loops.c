@@ -1,28 +1,27 @@
-/* Third pass: the order of steps. And sweeps: steps over long vectors that are run together, chunk by chunk of the
- * vectors' features.
+/* Passes `order` and `loops`: the order of steps. A loop is a number of steps over long vectors that are run together,
+ * chunk by chunk of the vectors' features.
  *
  * A value of 1000 features in 64 lanes takes 256 KB, and each step over it would fetch it from the second-level
  * cache or from memory again. Steps that only need a feature to make the same feature can share one way through
- * memory; a sum over features cannot be used before its end. So steps are put in order by time: those of a sweep at
+ * memory; a sum over features cannot be used before its end. So steps are put in order by time: those of a loop at
  * an even time, everything else at the odd times in between.
  *
- * Where there are products, sweeps go over what tall matrices make, such as the logits of a regression's data: a chunk
- * of them is made from as many rows of the matrix, used, and multiplied by the same rows on the way back, while both
- * are in the cache. */
-#include "plan_internal.h"
+ * Where there are products, loops go over the vectors that tall matrices make, such as the logits of a regression's
+ * data. A chunk of logits is made from as many rows of the matrix, used, and multiplied by the same rows on the way
+ * back, while both are in the cache. */
+#include "passes_internal.h"
 
 #include <hastings/tensor/cpu.h>
 #include <hastings/tensor/threads.h>
 
 #include <string.h>
 
-/* Bytes of a value that is worth it, and of the part of it that is worked on at a time. Tests set them to 0, and so
- * have sweeps everywhere, of many chunks. */
-size_t hs__sweep_least_bytes = 16384, hs__sweep_chunk_bytes = 65536,
-       hs__sweep_matrix_bytes = 393216;
-
-/* A matrix is tall if it has this many times as many rows as columns. */
-size_t hs__sweep_tall = 8;
+enum {
+    LEAST_BYTES = 16384,   /* of a value that is worth a loop */
+    CHUNK_BYTES = 65536,   /* of the part of it that is worked on at a time */
+    MATRIX_BYTES = 393216, /* of the rows of a matrix that are */
+    TALL = 8,              /* a matrix is tall if it has this many times as many rows as columns */
+};
 
 enum { MOST_PIECES = 8, MOST_PARTS_BYTES = 8 << 20, TILE_ROWS = 48 };
 
@@ -33,54 +32,64 @@ static size_t least(size_t a, size_t b)
 
 /* ---- Which, and in which order ---------------------------------------------------------------- */
 
-/* The length of the vector that a step goes over; 0 if it does not go over one. */
-static size_t vector_length(const hs_plan *plan, const plan_node *node)
+/* Whether one side of a matrix is much longer than the other. A pass that applies always takes any matrix. */
+static bool is_tall(const hs_plan *plan, size_t rows, size_t columns)
 {
-    const plan_node *space = node->op == OP_sum_to ? &plan->node[node->input[0]] : node;
+    return runs_always(plan, PASS_loops) || columns * TALL <= rows;
+}
+
+/* The length of the vector that a step goes over; 0 if it does not go over one. */
+static size_t vector_length(const hs_plan *plan, int32_t id)
+{
+    const graph_node *node = node_at(plan, id);
+    const graph_node *space = node->op == OP_sum_to ? node_at(plan, node->input[0]) : node;
     const bool kind = node->op == OP_normal || node->op == OP_uniform || node->op == OP_sum_to ||
-                      (is_elementwise(node) && node->product < 0);
-    if (!kind || node->making != BY_STEP || node->stage != STAGE_SHARD || is_unused(node) ||
-        space->extent == HS_SHARED || space->shape.rank != 1 ||
+                      (is_elementwise(node) && scheduled(plan, id)->product < 0);
+    if (!kind || scheduled(plan, id)->making != BY_STEP || node->stage != STAGE_SHARD ||
+        is_unused(node) || space->extent == HS_SHARED || space->shape.rank != 1 ||
         (node->count != 1 && node->count != space->count))
         return 0;
     return space->count;
 }
 
-/* What a product by a shared matrix does to a long vector. */
-typedef enum { NEITHER, MAKES_VECTOR, SUMS_VECTOR } product_role;
+/* A layer in a loop: its matrix makes the long vector, or sums it. */
+typedef enum { NOT_IN_LOOP, MAKES_VECTOR, SUMS_VECTOR } loop_role;
 
-static product_role role_of(const hs_plan *plan, int32_t id)
+static loop_role role_of(const hs_plan *plan, int32_t id)
 {
+    const size_t length = plan->schedule->loop_length;
     plan_layer layer;
-    if (plan->sweep_length <= 1 || !hs__plan_layer_of(plan, id, &layer))
-        return NEITHER;
-    if (layer.out == plan->sweep_length && layer.in * hs__sweep_tall <= layer.out)
+    if (length <= 1 || !hs__schedule_layer(plan, id, &layer))
+        return NOT_IN_LOOP;
+    if (layer.out == length && is_tall(plan, layer.out, layer.in))
         return MAKES_VECTOR;
-    const product_tail *tail = &plan->tail[layer.product];
-    return layer.in == plan->sweep_length && layer.out * hs__sweep_tall <= layer.in &&
-                   tail->act == HS_ACT_NONE && tail->gate < 0
+    const product_tail *tail = &plan->schedule->tail[layer.product];
+    return layer.in == length && is_tall(plan, layer.in, layer.out) && tail->act == HS_ACT_NONE &&
+                   tail->gate < 0
                ? SUMS_VECTOR
-               : NEITHER;
+               : NOT_IN_LOOP;
 }
 
-static bool is_sweepable(const hs_plan *plan, int32_t id)
+/* Whether a step can be one of a loop's. */
+static bool fits_loop(const hs_plan *plan, int32_t id)
 {
-    return plan->sweep_length > 1 && (vector_length(plan, &plan->node[id]) == plan->sweep_length ||
-                                      role_of(plan, id) != NEITHER);
+    const size_t length = plan->schedule->loop_length;
+    return length > 1 && (vector_length(plan, id) == length || role_of(plan, id) != NOT_IN_LOOP);
 }
 
-/* Of vectors of this length, the bytes of one that a sweep keeps in the cache; and if they are summed by a matrix too, as
- * they were made by one, those of the matrix. */
+/* Of vectors of this length, the bytes of one that a loop keeps in the cache; and of the matrix that sums them, if there
+ * is one. */
 static size_t bytes_near(const hs_plan *plan, size_t length)
 {
-    const size_t rows = plan->starts * plan->rows_per_start, typical = rows < 256 ? rows : 256;
+    const plan_request *request = plan->request;
+    const size_t typical = least(request->starts * request->rows_per_start, 256);
     size_t columns = 0;
     plan_layer layer;
-    for (int32_t id = 0; id < plan->nodes; id++)
-        if (hs__plan_layer_of(plan, id, &layer) && layer.in == length &&
-            layer.out * hs__sweep_tall <= layer.in && layer.out > columns)
+    for (int32_t id = 0; id < plan->graph->nodes; id++)
+        if (hs__schedule_layer(plan, id, &layer) && layer.in == length &&
+            is_tall(plan, layer.in, layer.out) && layer.out > columns)
             columns = layer.out;
-    return length * (typical + columns) * plan->element;
+    return length * (typical + columns) * request->element;
 }
 
 /* The longest vectors, if they are worth it; where there are products, the longest that tall matrices make. */
@@ -89,18 +98,18 @@ static size_t choose_length(const hs_plan *plan)
     size_t longest = 0, made = 0;
     plan_layer layer;
     bool products = false;
-    for (int32_t id = 0; id < plan->nodes; id++) {
-        const plan_node *node = &plan->node[id];
-        const size_t length = vector_length(plan, node);
+    for (int32_t id = 0; id < plan->graph->nodes; id++) {
+        const graph_node *node = node_at(plan, id);
+        const size_t length = vector_length(plan, id);
         longest = length > longest ? length : longest;
         if (node->op == OP_matmul && node->stage == STAGE_SHARD && !is_unused(node))
             products = true;
-        if (hs__plan_layer_of(plan, id, &layer) && layer.in * hs__sweep_tall <= layer.out &&
+        if (hs__schedule_layer(plan, id, &layer) && is_tall(plan, layer.out, layer.in) &&
             layer.out > made)
             made = layer.out;
     }
     const size_t length = products ? made : longest;
-    return bytes_near(plan, length) >= hs__sweep_least_bytes ? length : 0;
+    return runs_always(plan, PASS_loops) || bytes_near(plan, length) >= LEAST_BYTES ? length : 0;
 }
 
 /* The times after which a step may come, for what it needs feature by feature, and for what it needs whole. */
@@ -120,74 +129,78 @@ static int32_t next_of_parity(int32_t time, int32_t odd)
 }
 
 /* A whole value under another name, or in another shape: what holds for it holds for the view. */
-static bool is_alias(const hs_plan *plan, const plan_node *node)
+static bool is_alias(const hs_plan *plan, int32_t id)
 {
-    return node->making == BY_VIEW && node->count == plan->node[node->host].count;
+    const schedule_node *s = scheduled(plan, id);
+    return s->making == VIEW_OF && node_at(plan, id)->count == node_at(plan, s->host)->count;
 }
 
 /* When each node is computed; before everything: -1. */
 static void find_times(const hs_plan *plan, int32_t *time, needs *need)
 {
-    for (int32_t id = 0; id < plan->nodes; id++)
+    for (int32_t id = 0; id < plan->graph->nodes; id++)
         need[id] = (needs){ -1, -1 };
-    for (int32_t id = 0; id < plan->nodes; id++) {
-        const plan_node *node = &plan->node[id];
-        const int32_t by = node->making == BY_OTHER ? node->host : id;
+    for (int32_t id = 0; id < plan->graph->nodes; id++) {
+        const graph_node *node = node_at(plan, id);
+        const int32_t by =
+            scheduled(plan, id)->making == FUSED_INTO ? scheduled(plan, id)->host : id;
         time[id] = -1;
         if (node->stage != STAGE_SHARD || is_unused(node))
             continue;
         for (int i = 0; i < node->inputs; i++) {
-            const plan_node *in = &plan->node[node->input[i]];
+            const graph_node *in = node_at(plan, node->input[i]);
             const int32_t t = time[node->input[i]];
-            if (in->making == BY_OTHER)
-                continue; /* what it needs is needed by the same step */
+            if (scheduled(plan, node->input[i])->making == FUSED_INTO)
+                continue; /* its inputs are inputs of the same step */
             const bool all = node->op == OP_matmul && role_of(plan, by) == MAKES_VECTOR;
-            if (t % 2 == 0 && in->count == plan->sweep_length && !all)
+            if (t % 2 == 0 && in->count == plan->schedule->loop_length && !all)
                 need[by].by_feature = later(need[by].by_feature, t);
             else
                 need[by].whole = later(need[by].whole, t);
         }
         const needs *n = &need[id];
-        if (is_alias(plan, node))
+        if (is_alias(plan, id))
             time[id] = later(n->by_feature, n->whole);
-        else if (is_sweepable(plan, id))
+        else if (fits_loop(plan, id))
             time[id] = next_of_parity(later(n->by_feature, n->whole + 1), 0);
         else
             time[id] = next_of_parity(later(n->by_feature, n->whole), 1);
     }
 }
 
-/* Nodes by time; at the same time first the steps of the sweep, and then views of their values, each in the order of
+/* Nodes by time; at the same time first the steps of the loop, and then views of their values, each in the order of
  * the tape: turn 2 (time + 1) or the one after it. `end` has room for the ends of all turns, and one more. */
-static void sort_by_time(hs_plan *plan, const int32_t *time, int32_t turns, int32_t *end)
+static void sort_by_time(const hs_plan *plan, plan_schedule *schedule, const int32_t *time,
+                         int32_t turns, int32_t *end)
 {
+    const int32_t nodes = plan->graph->nodes;
     memset(end, 0, ((size_t)turns + 1) * sizeof *end);
-    for (int32_t id = 0; id < plan->nodes; id++) {
-        plan_node *node = &plan->node[id];
-        node->in_sweep = is_sweepable(plan, id);
-        node->position = 2 * (time[id] + 1) + !node->in_sweep;
+    for (int32_t id = 0; id < nodes; id++) {
+        schedule_node *node = &schedule->node[id];
+        node->in_loop = fits_loop(plan, id);
+        node->position = 2 * (time[id] + 1) + !node->in_loop;
         end[node->position + 1]++;
     }
     for (int32_t turn = 0; turn < turns; turn++)
         end[turn + 1] += end[turn];
-    for (int32_t id = 0; id < plan->nodes; id++) {
-        plan_node *node = &plan->node[id];
+    for (int32_t id = 0; id < nodes; id++) {
+        schedule_node *node = &schedule->node[id];
         node->rank = end[node->position]++;
-        plan->order[node->rank] = id;
+        schedule->order[node->rank] = id;
     }
-    /* Steps of a sweep share a position. */
+    /* Steps of a loop share a position. */
     int32_t position = -1, turn = -1;
-    for (int32_t i = 0; i < plan->nodes; i++) {
-        plan_node *node = &plan->node[plan->order[i]];
-        position += !node->in_sweep || node->position != turn;
+    for (int32_t i = 0; i < nodes; i++) {
+        schedule_node *node = &schedule->node[schedule->order[i]];
+        position += !node->in_loop || node->position != turn;
         turn = node->position;
         node->position = position;
     }
 }
 
-static bool set_order_by_time(hs_plan *plan)
+static bool set_order_by_time(const hs_plan *plan, plan_schedule *schedule)
 {
-    const size_t nodes = (size_t)plan->nodes;
+    const size_t nodes = (size_t)plan->graph->nodes;
     int32_t *time = hs_alloc((nodes + 1) * sizeof *time), *end = NULL;
     needs *need = hs_alloc((nodes + 1) * sizeof *need);
     bool ok = time && need;
@@ -200,7 +213,7 @@ static bool set_order_by_time(hs_plan *plan)
         end = hs_alloc(((size_t)turns + 1) * sizeof *end);
         ok = end != NULL;
         if (ok)
-            sort_by_time(plan, time, turns, end);
+            sort_by_time(plan, schedule, time, turns, end);
     }
     hs_free(time);
     hs_free(need);
@@ -208,121 +221,135 @@ static bool set_order_by_time(hs_plan *plan)
     return ok ? true : hs__plan_no_memory(plan);
 }
 
-bool hs__plan_set_order(hs_plan *plan)
+bool hs__schedule_order(const hs_plan *plan, plan_schedule *schedule)
 {
-    plan->order = hs_arena_alloc(&plan->arena, ((size_t)plan->nodes + 1) * sizeof *plan->order);
-    if (!plan->order)
-        return hs__plan_no_memory(plan);
-    for (int32_t id = 0; id < plan->nodes; id++)
-        plan->order[id] = plan->node[id].position = plan->node[id].rank = id;
-    plan->sweep_length = plan->trace ? 0 : choose_length(plan);
-    return !plan->sweep_length || set_order_by_time(plan);
+    for (int32_t id = 0; id < plan->graph->nodes; id++)
+        schedule->order[id] = schedule->node[id].position = schedule->node[id].rank = id;
+    return true;
+}
+
+bool hs__schedule_loops(const hs_plan *plan, plan_schedule *schedule)
+{
+    schedule->loop_length = choose_length(plan);
+    return !schedule->loop_length || set_order_by_time(plan, schedule);
 }
 
 /* ---- Making ----------------------------------------------------------------------------------- */
 
-static size_t result_numbers(const hs_plan *plan, const plan_node *node)
+static size_t result_numbers(const hs_plan *plan, const graph_node *node)
 {
-    return hs_align_up(node->count * plan->stride[node->extent] * plan->element) / plan->element;
+    const size_t element = plan->request->element;
+    return hs_align_up(node->count * plan->layout->stride[node->extent] * element) / element;
 }
 
 /* Bytes of a feature of the widest values. */
-static size_t feature_bytes(const hs_plan *plan)
+static size_t feature_bytes(const hs_plan *plan, const plan_layout *layout)
 {
     size_t widest = 1;
     for (int e = 0; e < 3; e++)
-        widest = plan->stride[e] > widest ? plan->stride[e] : widest;
-    return widest * plan->element;
+        widest = layout->stride[e] > widest ? layout->stride[e] : widest;
+    return widest * plan->request->element;
 }
 
 /* A chunk of the values, and as many rows of the matrices that make them, should stay in the cache. */
-size_t hs__sweep_choose_chunk(const hs_plan *plan)
+size_t hs__loop_choose_chunk(const hs_plan *plan, const plan_layout *layout)
 {
-    const size_t line = HS_ALIGN / plan->element; /* where vectors of one lane are cut */
+    const size_t element = plan->request->element;
+    const size_t line = HS_ALIGN / element; /* where vectors of one lane are cut */
+    const size_t chunk_bytes = runs_always(plan, PASS_loops) ? 0 : CHUNK_BYTES;
     size_t widest = 0;
     plan_layer layer;
-    for (int32_t id = 0; id < plan->nodes; id++)
-        if (role_of(plan, id) != NEITHER && hs__plan_layer_of(plan, id, &layer)) {
+    for (int32_t id = 0; id < plan->graph->nodes; id++)
+        if (role_of(plan, id) != NOT_IN_LOOP && hs__schedule_layer(plan, id, &layer)) {
             const size_t columns = least(layer.out, layer.in);
             widest = columns > widest ? columns : widest;
         }
-    size_t chunk = hs__sweep_chunk_bytes / feature_bytes(plan);
+    size_t chunk = chunk_bytes / feature_bytes(plan, layout);
     if (widest)
-        chunk = least(chunk, hs__sweep_matrix_bytes / (widest * plan->element));
+        chunk = least(chunk, MATRIX_BYTES / (widest * element));
     const size_t unit = widest && chunk >= TILE_ROWS ? TILE_ROWS : line;
     return chunk > unit ? chunk / unit * unit : unit;
 }
 
 static size_t chunks_of(const hs_plan *plan)
 {
-    return (plan->sweep_length + plan->sweep_chunk - 1) / plan->sweep_chunk;
+    const size_t length = plan->schedule->loop_length, chunk = plan->layout->loop_chunk;
+    return (length + chunk - 1) / chunk;
 }
 
-static bool make_programs(hs_plan *plan, plan_sweep *sweep, plan_step *step, program **rest)
+/* The programs of a step for a whole chunk, and for the last one if it is shorter. */
+static bool make_programs(const hs_plan *plan, plan_code *code, plan_loop *loop, plan_step *step,
+                          loop_step *part)
 {
-    const size_t left = plan->sweep_length % plan->sweep_chunk;
-    const size_t sizes[2] = { plan->sweep_chunk, left };
-    for (int part = 0; part < 2; part++) {
-        if (sizes[part] == 0 || (part == 0 && plan->sweep_length < plan->sweep_chunk))
+    const size_t length = plan->schedule->loop_length, chunk = plan->layout->loop_chunk;
+    const size_t sizes[2] = { chunk, length % chunk };
+    for (int which = 0; which < 2; which++) {
+        if (sizes[which] == 0 || (which == 0 && length < chunk))
             continue;
-        program *p = hs__program_make(plan, step, sizes[part]);
+        program *p = hs__program_make(plan, code, step->node, sizes[which]);
         if (!p)
             return false;
-        *(part ? rest : &step->program) = p;
+        *(which ? &part->rest : &step->as.program) = p;
         const size_t scratch = hs__program_scratch(plan, p);
-        sweep->scratch = sweep->scratch > scratch ? sweep->scratch : scratch;
+        loop->scratch = loop->scratch > scratch ? loop->scratch : scratch;
     }
     return true;
 }
 
 /* Sums that are made at a time. */
-static size_t results_of(const plan_sweep *sweep)
+static size_t results_of(const plan_loop *loop)
 {
-    return sweep->gram ? GRAM_SUMS : 1;
+    return loop->dots ? DOT_SUMS : 1;
 }
 
-bool hs__sweep_make(hs_plan *plan, plan_step *step, int32_t steps)
+/* Sets a step's part in the loop. */
+static bool make_part(const hs_plan *plan, plan_code *code, plan_loop *loop, plan_step *step,
+                      loop_step *part)
 {
-    plan_sweep *sweep = hs_arena_alloc(&plan->arena, sizeof *sweep);
-    program **rest = hs_arena_alloc(&plan->arena, (size_t)steps * sizeof *rest);
-    if (!sweep || !rest)
+    const graph_node *node = node_at(plan, step->node);
+    const loop_role role = role_of(plan, step->node);
+    const bool sums = role == NOT_IN_LOOP && node->count == 1;
+    *part = (loop_step){
+        .sum = sums ? loop->sums++ : -1,
+        .parts = role == SUMS_VECTOR,
+        .part = loop->part_bytes,
+        .out_feature =
+            plan->layout->node[step->node].local ? 0 : plan->layout->stride[node->extent],
+    };
+    if (sums && result_numbers(plan, node) > loop->sum_numbers)
+        loop->sum_numbers = result_numbers(plan, node);
+    if (role == SUMS_VECTOR)
+        loop->part_bytes += result_numbers(plan, node) * plan->request->element;
+    return step->kind != STEP_PROGRAM || make_programs(plan, code, loop, step, part);
+}
+
+bool hs__loop_make(const hs_plan *plan, plan_code *code, plan_step *step, int32_t steps)
+{
+    plan_loop *loop = hs_arena_alloc(plan->arena, sizeof *loop);
+    loop_step *part = hs_arena_alloc(plan->arena, (size_t)steps * sizeof *part);
+    if (!loop || !part)
         return hs__plan_no_memory(plan);
-    *sweep = (plan_sweep){ .steps = steps, .rest = rest };
-    memset(rest, 0, (size_t)steps * sizeof *rest);
-    for (int32_t i = 0; i < steps; i++) {
-        const plan_node *node = &plan->node[step[i].node];
-        const product_role role = role_of(plan, step[i].node);
-        const bool sums = role == NEITHER && node->count == 1;
-        step[i].sweep_sum = sums ? sweep->sums++ : -1;
-        step[i].sweep_parts = role == SUMS_VECTOR;
-        step[i].sweep_part = sweep->part_bytes;
-        step[i].out_feature = node->local ? 0 : plan->stride[node->extent];
-        if (sums && result_numbers(plan, node) > sweep->sum_numbers)
-            sweep->sum_numbers = result_numbers(plan, node);
-        if (role == SUMS_VECTOR)
-            sweep->part_bytes += result_numbers(plan, node) * plan->element;
-        if (step[i].program && !make_programs(plan, sweep, &step[i], &rest[i]))
+    *loop = (plan_loop){ .steps = steps, .part = part };
+    for (int32_t i = 0; i < steps; i++)
+        if (!make_part(plan, code, loop, &step[i], &part[i]))
             return false;
-    }
-    if (!hs__gram_make(plan, sweep, step))
+    if (runs_pass(plan, PASS_joint_dots) && !hs__joint_dots_make(plan, loop, step))
         return false;
     /* Products of each piece are kept apart: with other shards to work on, there is one piece. */
-    sweep->pieces = least(MOST_PIECES, chunks_of(plan));
-    if (sweep->part_bytes)
-        sweep->pieces =
-            plan->bins > 1 ? 1 : least(sweep->pieces, MOST_PARTS_BYTES / sweep->part_bytes + 1);
-    sweep->threads = plan->bins == 1 ? least((size_t)plan->threads, sweep->pieces) : 1;
+    const bool alone = plan->layout->accumulators == 1;
+    loop->pieces = least(MOST_PIECES, chunks_of(plan));
+    if (loop->part_bytes)
+        loop->pieces = alone ? least(loop->pieces, MOST_PARTS_BYTES / loop->part_bytes + 1) : 1;
+    loop->threads = alone ? least((size_t)plan->request->threads, loop->pieces) : 1;
     /* For each thread the values of a chunk, the programs' scratch and the results of sums; for each piece its sums
      * and their errors, and, but for the first, its products. */
-    const size_t sum_bytes = sweep->sum_numbers * plan->element;
-    sweep->scratch =
-        plan->chunk_bytes + hs_align_up(sweep->scratch) + results_of(sweep) * sum_bytes;
-    const size_t total = sweep->threads * sweep->scratch +
-                         sweep->pieces * (size_t)sweep->sums * 2 * sum_bytes +
-                         (sweep->pieces - 1) * sweep->part_bytes;
-    if (plan->scratch_bytes < total)
-        plan->scratch_bytes = total;
-    step->sweep = sweep;
+    const size_t sum_bytes = loop->sum_numbers * plan->request->element;
+    loop->scratch =
+        plan->layout->chunk_bytes + hs_align_up(loop->scratch) + results_of(loop) * sum_bytes;
+    hs__code_need_scratch(code, loop->threads * loop->scratch +
+                                    loop->pieces * (size_t)loop->sums * 2 * sum_bytes +
+                                    (loop->pieces - 1) * loop->part_bytes);
+    step->loop = loop;
     return true;
 }
 
@@ -333,140 +360,151 @@ typedef struct {
     const run_state *state;
     char *sums;  /* [pieces][sums][2][sum_numbers]: sums and their errors */
     char *parts; /* [pieces - 1][part_bytes]: products of all pieces but the first */
-} sweep_job;
+} loop_job;
 
-static char *sum_of(const sweep_job *j, size_t piece, int32_t sum)
+static char *sum_of(const loop_job *j, size_t piece, int32_t sum)
 {
-    const plan_sweep *sweep = j->step->sweep;
-    return j->sums + (piece * (size_t)sweep->sums + (size_t)sum) * 2 * sweep->sum_numbers *
-                         j->state->plan->element;
+    const plan_loop *loop = j->step->loop;
+    return j->sums + (piece * (size_t)loop->sums + (size_t)sum) * 2 * loop->sum_numbers *
+                         j->state->plan->request->element;
 }
 
-static void add_to_sum(const sweep_job *j, size_t piece, int32_t sum, const char *v)
+static void add_to_sum(const loop_job *j, size_t piece, int32_t sum, const char *v)
 {
-    const hs_plan *plan = j->state->plan;
-    const size_t n = j->step->sweep->sum_numbers;
+    const plan_request *request = j->state->plan->request;
+    const size_t n = j->step->loop->sum_numbers;
     char *to = sum_of(j, piece, sum);
-    plan->batch->add_compensated(n, 1, to, to + n * plan->element, v);
+    request->batch->add_compensated(n, 1, to, to + n * request->element, v);
 }
 
-/* Where a piece adds up its part of a product. */
-static char *part_of(const sweep_job *j, size_t piece, const plan_step *step)
+/* Where a piece adds up its part of the product of step i. */
+static char *part_of(const loop_job *j, size_t piece, int32_t i)
 {
-    return piece ? j->parts + (piece - 1) * j->step->sweep->part_bytes + step->sweep_part
-                 : resolve(j->state, step->out);
+    const plan_loop *loop = j->step->loop;
+    return piece ? j->parts + (piece - 1) * loop->part_bytes + loop->part[i].part
+                 : resolve(j->state, j->step[i].out);
 }
 
-static void run_product(const sweep_job *j, size_t piece, const plan_step *step, size_t first,
-                        size_t count, bool begins, run_state *state)
+/* A chunk: features from `first` on, of a piece that it may begin. */
+typedef struct {
+    size_t piece, first, count;
+    bool begins;
+} loop_chunk;
+
+static void run_dots(const loop_job *j, const loop_chunk *c, run_state *state, char *results)
 {
-    if (step->sweep_parts)
-        hs__layer_sum_from(step, state, first, count, part_of(j, piece, step), begins, piece == 0);
-    else
-        hs__layer_run_from(step, state, first, count);
+    const plan_loop *loop = j->step->loop;
+    hs__joint_dots_run(loop->dots, state, c->first, c->count, results, loop->sum_numbers);
+    for (size_t k = 0; k < DOT_SUMS; k++)
+        if (loop->dots->sum[k] >= 0)
+            add_to_sum(j, c->piece, loop->dots->sum[k],
+                       results + k * loop->sum_numbers * state->plan->request->element);
 }
 
-static void run_gram(const sweep_job *j, size_t piece, size_t first, size_t count, run_state *state,
-                     char *results)
+static void run_program(const loop_job *j, int32_t i, const loop_chunk *c, run_state *state,
+                        char *result)
 {
-    const plan_sweep *sweep = j->step->sweep;
-    hs__gram_run(sweep->gram, state, first, count, results, sweep->sum_numbers);
-    for (size_t k = 0; k < GRAM_SUMS; k++)
-        if (sweep->gram->sum[k] >= 0)
-            add_to_sum(j, piece, sweep->gram->sum[k],
-                       results + k * sweep->sum_numbers * state->plan->element);
-}
-
-static void run_chunk(const sweep_job *j, size_t piece, size_t first, bool begins, run_state *state,
-                      char *result)
-{
-    const plan_sweep *sweep = j->step->sweep;
-    const size_t left = state->plan->sweep_length - first, chunk = state->plan->sweep_chunk;
-    for (int32_t i = 0; i < sweep->steps; i++) {
-        const plan_step *step = &j->step[i];
-        if (state->plan->node[step->node].product >= 0) {
-            run_product(j, piece, step, first, least(left, chunk), begins, state);
-            continue;
-        }
-        if (!step->program) {
-            hs__random_run_from(step, state, first, least(left, chunk));
-            continue;
-        }
-        const program *p = left < chunk ? sweep->rest[i] : step->program;
-        if (step->in_gram) {
-            if (i == sweep->gram->last)
-                run_gram(j, piece, first, least(left, chunk), state, result);
-            continue;
-        }
-        if (step->sweep_sum >= 0) {
-            hs__program_run_from(p, state, first, result, false);
-            add_to_sum(j, piece, step->sweep_sum, result);
-            continue;
-        }
+    const plan_loop *loop = j->step->loop;
+    const plan_step *step = &j->step[i];
+    const loop_step *part = &loop->part[i];
+    const program *p = c->count < state->plan->layout->loop_chunk ? part->rest : step->as.program;
+    if (part->joint) {
+        if (i == loop->dots->last)
+            run_dots(j, c, state, result);
+    } else if (part->sum >= 0) {
+        hs__program_run_from(p, state, c->first, result, false);
+        add_to_sum(j, c->piece, part->sum, result);
+    } else {
         char *out = resolve(state, step->out);
-        hs__program_run_from(p, state, first,
-                             out + first * step->out_feature * state->plan->element,
+        hs__program_run_from(p, state, c->first,
+                             out + c->first * part->out_feature * state->plan->request->element,
                              adds(step, state));
+    }
+}
+
+static void run_chunk(const loop_job *j, const loop_chunk *c, run_state *state, char *result)
+{
+    const plan_loop *loop = j->step->loop;
+    for (int32_t i = 0; i < loop->steps; i++) {
+        const plan_step *step = &j->step[i];
+        const loop_step *part = &loop->part[i];
+        if (step->kind == STEP_PROGRAM)
+            run_program(j, i, c, state, result);
+        else if (step->kind == STEP_RANDOM)
+            hs__random_run_from(step, state, c->first, c->count, part->out_feature);
+        else if (part->parts)
+            hs__layer_sum_from(step, state, c->first, c->count, part_of(j, c->piece, i), c->begins,
+                               c->piece == 0);
+        else
+            hs__layer_run_from(step, state, c->first, c->count, part->out_feature);
     }
 }
 
 static void run_piece(int piece_, void *context)
 {
-    const sweep_job *j = context;
+    const loop_job *j = context;
     const hs_plan *plan = j->state->plan;
-    const plan_sweep *sweep = j->step->sweep;
-    const size_t piece = (size_t)piece_, sum_bytes = sweep->sum_numbers * plan->element;
+    const plan_loop *loop = j->step->loop;
+    const size_t piece = (size_t)piece_, sum_bytes = loop->sum_numbers * plan->request->element;
+    const size_t length = plan->schedule->loop_length, chunk = plan->layout->loop_chunk;
     const unsigned denormals = hs_flush_denormals();
     run_state state = *j->state;
     state.threads = 1;
-    state.chunk = state.scratch + (size_t)hs_thread_index() * sweep->scratch;
-    state.scratch = state.chunk + plan->chunk_bytes;
-    char *result = state.chunk + sweep->scratch - results_of(sweep) * sum_bytes;
-    /* what a sum leaves is added up in whole vectors */
-    memset(result, 0, results_of(sweep) * sum_bytes);
-    if (sweep->sums)
-        memset(sum_of(j, piece, 0), 0, (size_t)sweep->sums * 2 * sum_bytes);
+    state.chunk = state.scratch + (size_t)hs_thread_index() * loop->scratch;
+    state.scratch = state.chunk + plan->layout->chunk_bytes;
+    char *result = state.chunk + loop->scratch - results_of(loop) * sum_bytes;
+    memset(result, 0, results_of(loop) * sum_bytes); /* sums are added up in whole vectors */
+    if (loop->sums)
+        memset(sum_of(j, piece, 0), 0, (size_t)loop->sums * 2 * sum_bytes);
     const size_t chunks = chunks_of(plan);
-    const size_t begin = chunks * piece / sweep->pieces, end = chunks * (piece + 1) / sweep->pieces;
-    for (size_t chunk = begin; chunk < end; chunk++)
-        run_chunk(j, piece, chunk * plan->sweep_chunk, chunk == begin, &state, result);
+    const size_t begin = chunks * piece / loop->pieces, end = chunks * (piece + 1) / loop->pieces;
+    for (size_t i = begin; i < end; i++) {
+        const size_t first = i * chunk;
+        run_chunk(j, &(loop_chunk){ piece, first, least(length - first, chunk), i == begin },
+                  &state, result);
+    }
     hs_restore_denormals(denormals);
 }
 
-/* Adds up what the pieces have of a product. */
-static void add_parts(const sweep_job *j, const plan_step *step)
+/* Adds up the pieces' parts of the product of step i. */
+static void add_parts(const loop_job *j, int32_t i)
 {
     const hs_plan *plan = j->state->plan;
-    const plan_node *node = &plan->node[step->node];
-    for (size_t piece = 1; piece < j->step->sweep->pieces; piece++)
-        plan->batch->add(node->count * plan->stride[node->extent], part_of(j, 0, step),
-                         part_of(j, piece, step));
+    const graph_node *node = node_at(plan, j->step[i].node);
+    for (size_t piece = 1; piece < j->step->loop->pieces; piece++)
+        plan->request->batch->add(node->count * plan->layout->stride[node->extent],
+                                  part_of(j, 0, i), part_of(j, piece, i));
 }
 
-void hs__sweep_run(const plan_step *step, run_state *state)
+/* Adds up the pieces' sums of step i, and puts the total where it belongs. */
+static void finish_sum(const loop_job *j, int32_t i, int32_t sum)
 {
-    const hs_plan *plan = state->plan;
-    const plan_sweep *sweep = step->sweep;
-    char *sums = state->scratch + sweep->threads * sweep->scratch;
-    sweep_job j = { step, state, sums,
-                    sums + sweep->pieces * (size_t)sweep->sums * 2 * sweep->sum_numbers *
-                               plan->element };
-    hs_parallel_for((int)least((size_t)state->threads, sweep->threads), (int)sweep->pieces,
-                    run_piece, &j);
-    for (int32_t i = 0; i < sweep->steps; i++) {
-        const int32_t sum = step[i].sweep_sum;
-        if (step[i].sweep_parts)
-            add_parts(&j, &step[i]);
-        if (sum < 0)
-            continue;
-        for (size_t piece = 1; piece < sweep->pieces; piece++)
-            add_to_sum(&j, 0, sum, sum_of(&j, piece, sum));
-        const plan_node *node = &plan->node[step[i].node];
-        const size_t numbers = plan->stride[node->extent];
-        char *out = resolve(state, step[i].out);
-        if (adds(&step[i], state))
-            plan->batch->add(numbers, out, sum_of(&j, 0, sum));
-        else
-            memcpy(out, sum_of(&j, 0, sum), numbers * plan->element);
+    const run_state *state = j->state;
+    const plan_request *request = state->plan->request;
+    const plan_step *step = &j->step[i];
+    for (size_t piece = 1; piece < j->step->loop->pieces; piece++)
+        add_to_sum(j, 0, sum, sum_of(j, piece, sum));
+    const size_t numbers = state->plan->layout->stride[node_at(state->plan, step->node)->extent];
+    char *out = resolve(state, step->out);
+    if (adds(step, state))
+        request->batch->add(numbers, out, sum_of(j, 0, sum));
+    else
+        memcpy(out, sum_of(j, 0, sum), numbers * request->element);
+}
+
+void hs__loop_run(const plan_step *step, run_state *state)
+{
+    const plan_loop *loop = step->loop;
+    char *sums = state->scratch + loop->threads * loop->scratch;
+    loop_job j = { step, state, sums,
+                   sums + loop->pieces * (size_t)loop->sums * 2 * loop->sum_numbers *
+                              state->plan->request->element };
+    hs_parallel_for((int)least((size_t)state->threads, loop->threads), (int)loop->pieces, run_piece,
+                    &j);
+    for (int32_t i = 0; i < loop->steps; i++) {
+        if (loop->part[i].parts)
+            add_parts(&j, i);
+        if (loop->part[i].sum >= 0)
+            finish_sum(&j, i, loop->part[i].sum);
     }
 }

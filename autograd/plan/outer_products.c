@@ -1,5 +1,5 @@
-/* Gradients of weights that stay factors, where the batch has one row. */
-#include "plan_internal.h"
+/* Gradients of weights that stay factors, where the batch has one row: hs_plan_options.factors. */
+#include "passes_internal.h"
 
 #include <string.h>
 
@@ -7,68 +7,89 @@ enum { WORTH_FACTORS = 1 << 16 }; /* numbers that would not stay in a cache near
 
 static void run_factors(const plan_step *step, run_state *state)
 {
-    const size_t element = state->plan->element;
-    memcpy(step->factor[0], resolve(state, step->in[0]), step->m * element);
-    memcpy(step->factor[1], resolve(state, step->in[1]), step->n * element);
+    const size_t element = state->plan->request->element;
+    const product_step *product = &step->as.product;
+    memcpy(product->factor[0], resolve(state, step->in[0]), product->m * element);
+    memcpy(product->factor[1], resolve(state, step->in[1]), product->n * element);
 }
 
-/* Steps that add to sum `i`, if they are all outer products; else 0. */
-static size_t count_factors(const hs_plan *plan, int32_t i)
+/* Counts, for each sum over the batch, the steps that add to it; 0 if one of them is no outer product. */
+static void count_products(const plan_code *code, int32_t sums, size_t *count)
 {
-    size_t count = 0;
+    bool *other = (bool *)(count + sums);
     for (int stage = 0; stage < STAGE_COUNT; stage++)
-        for (int32_t k = 0; k < plan->steps[stage]; k++) {
-            const plan_step *step = &plan->step[stage][k];
-            if (step->out.kind != IN_SUM || step->out.index != i)
+        for (int32_t k = 0; k < code->steps[stage]; k++) {
+            const plan_step *step = &code->step[stage][k];
+            if (step->kind == STEP_STORE || step->out.kind != IN_SUM)
                 continue;
+            count[step->out.index]++;
             if (stage != STAGE_SHARD || !hs__is_outer_product(step) || step->out.offset)
-                return 0;
-            count++;
+                other[step->out.index] = true;
         }
-    return count;
+    for (int32_t i = 0; i < sums; i++)
+        count[i] = other[i] ? 0 : count[i];
 }
 
-static bool is_read(const hs_plan *plan, int32_t sum)
+/* Sums that other nodes read have to be computed. */
+static void leave_out_read(const hs_plan *plan, size_t *count)
 {
-    for (int32_t id = 0; id < plan->nodes; id++) {
-        const plan_node *node = &plan->node[id];
-        for (int k = 0; k < node->inputs && !is_unused(node); k++)
-            if (plan->node[node->input[k]].sum == sum && node->sum != sum)
-                return true;
+    for (int32_t id = 0; id < plan->graph->nodes; id++) {
+        const graph_node *node = node_at(plan, id);
+        for (int k = 0; k < node->inputs && !is_unused(node); k++) {
+            const int32_t sum = scheduled(plan, node->input[k])->sum;
+            if (sum >= 0 && scheduled(plan, id)->sum != sum)
+                count[sum] = 0;
+        }
     }
-    return false;
 }
 
-bool hs__plan_keep_factors(hs_plan *plan)
+/* Lets the steps of a sum keep their factors. */
+static bool keep_factors(const hs_plan *plan, plan_code *code, int32_t sum, size_t count)
 {
-    for (size_t o = 0; o < plan->outputs; o++) {
-        const plan_node *node = &plan->node[plan->output[o].node];
-        const size_t count = plan->output[o].is_sum ? count_factors(plan, node->sum) : 0;
-        if (count == 0 || node->count < WORTH_FACTORS || is_read(plan, node->sum))
+    const void **a = hs_arena_alloc(plan->arena, 2 * count * sizeof *a), **b = a + count;
+    hs_factors *factors = hs_arena_alloc(plan->arena, sizeof *factors);
+    if (!a || !factors)
+        return false;
+    *factors = (hs_factors){ .count = count, .a = a, .b = b };
+    size_t at = 0;
+    for (int32_t k = 0; k < code->steps[STAGE_SHARD]; k++) {
+        plan_step *step = &code->step[STAGE_SHARD][k];
+        product_step *product = &step->as.product;
+        if (step->kind == STEP_STORE || step->out.kind != IN_SUM || step->out.index != sum)
             continue;
-        const void **a = hs_arena_alloc(&plan->arena, 2 * count * sizeof *a), **b = a + count;
-        hs_factors *factors = hs_arena_alloc(&plan->arena, sizeof *factors);
-        if (!a || !factors)
-            return hs__plan_no_memory(plan);
-        *factors = (hs_factors){ .count = count, .a = a, .b = b };
-        size_t at = 0;
-        for (int32_t k = 0; k < plan->steps[STAGE_SHARD]; k++) {
-            plan_step *step = &plan->step[STAGE_SHARD][k];
-            if (step->out.kind != IN_SUM || step->out.index != node->sum)
-                continue;
-            for (int i = 0; i < 2; i++) {
-                step->factor[i] =
-                    hs_arena_alloc(&plan->arena, (i ? step->n : step->m) * plan->element);
-                if (!step->factor[i])
-                    return hs__plan_no_memory(plan);
-            }
-            factors->rows = step->m;
-            factors->columns = step->n;
-            a[at] = step->factor[0];
-            b[at++] = step->factor[1];
-            step->run = run_factors;
+        for (int i = 0; i < 2; i++) {
+            const size_t numbers = i ? product->n : product->m;
+            product->factor[i] = hs_arena_alloc(plan->arena, numbers * plan->request->element);
+            if (!product->factor[i])
+                return false;
         }
-        plan->sum[node->sum].factors = factors;
+        factors->rows = product->m;
+        factors->columns = product->n;
+        a[at] = product->factor[0];
+        b[at++] = product->factor[1];
+        step->run = run_factors;
     }
+    code->factors[sum] = factors;
     return true;
+}
+
+bool hs__code_keep_factors(const hs_plan *plan, plan_code *code)
+{
+    if (!plan->request->factors)
+        return true;
+    const int32_t sums = plan->schedule->sums;
+    size_t *count = hs_alloc_zero((size_t)sums + 1, sizeof *count + sizeof(bool));
+    bool ok = count != NULL;
+    if (ok) {
+        count_products(code, sums, count);
+        leave_out_read(plan, count);
+    }
+    for (size_t o = 0; ok && o < plan->request->outputs; o++) {
+        const int32_t id = plan->graph->output[o], sum = scheduled(plan, id)->sum;
+        if (sum >= 0 && count[sum] && !code->factors[sum] &&
+            node_at(plan, id)->count >= WORTH_FACTORS)
+            ok = keep_factors(plan, code, sum, count[sum]);
+    }
+    hs_free(count);
+    return ok ? true : hs__plan_no_memory(plan);
 }

@@ -1,14 +1,14 @@
-/* Fourth pass: which layers are computed together.
+/* Pass `pairs`: layers that are computed together.
  *
  * With one row in the batch, the time of a layer is that of reading its matrix. Two layers with the same matrix, neither
- * of which needs the other, share one reading: twins, such as the layers of a flow's inverse at two points. So steps are
- * put in an order that makes twins meet: a layer whose twin is still to come waits until there is no other that could
- * be computed. Sweeps stay where they are, and steps move between them only. */
-#include "plan_internal.h"
+ * of which needs the other, share one reading, such as the layers of a flow's inverse at two points. So steps are
+ * put in an order that makes partners meet: a layer whose partner is still to come waits until no other layer can
+ * be computed. Loops stay where they are, and steps move between them only. */
+#include "passes_internal.h"
 
 #include <string.h>
 
-/* Candidates times nodes: beyond that, a second or more, there are no twins. */
+/* Candidates times nodes: beyond that, a second or more, there are no pairs. */
 static const double most_work = 2e8;
 
 /* A layer with the matrix of another. */
@@ -19,8 +19,9 @@ typedef struct {
 } candidate;
 
 typedef struct {
-    hs_plan *plan;
-    candidate *candidate; /* in the order of nodes */
+    const hs_plan *plan;
+    const plan_schedule *old; /* the order so far */
+    candidate *candidate;     /* in the order of nodes */
     int32_t candidates;
     int32_t *number; /* of each node among the candidates, or -1 */
     uint64_t
@@ -31,7 +32,7 @@ typedef struct {
     int32_t *order; /* the new one, */
     int32_t placed; /* as far as it is known */
     int32_t *position;
-} twin_search;
+} pair_search;
 
 static bool is_same_matrix(const candidate *a, const candidate *b)
 {
@@ -39,15 +40,14 @@ static bool is_same_matrix(const candidate *a, const candidate *b)
 }
 
 /* Keeps the layers that share their matrix, and links those that do. */
-static void find_candidates(twin_search *s)
+static void find_candidates(pair_search *s)
 {
-    const hs_plan *plan = s->plan;
     int32_t layers = 0;
-    for (int32_t i = 0; i < plan->nodes; i++) {
-        const int32_t id = plan->order[i];
+    for (int32_t i = 0; i < s->plan->graph->nodes; i++) {
+        const int32_t id = s->old->order[i];
         plan_layer layer;
         s->number[id] = -1;
-        if (!plan->node[id].in_sweep && hs__plan_layer_of(plan, id, &layer))
+        if (!s->old->node[id].in_loop && hs__schedule_layer(s->plan, id, &layer))
             s->candidate[layers++] = (candidate){ id, layer.matrix, -1, layer.transposed };
     }
     for (int32_t i = 0; i < layers; i++) {
@@ -70,10 +70,10 @@ static void find_candidates(twin_search *s)
     }
 }
 
-static void find_needed(twin_search *s)
+static void find_needed(pair_search *s)
 {
-    for (int32_t id = 0; id < s->plan->nodes; id++) {
-        const plan_node *node = &s->plan->node[id];
+    for (int32_t id = 0; id < s->plan->graph->nodes; id++) {
+        const graph_node *node = node_at(s->plan, id);
         uint64_t *bits = s->needed + (size_t)id * s->words;
         for (int i = 0; i < node->inputs; i++)
             for (size_t word = 0; word < s->words; word++)
@@ -83,56 +83,57 @@ static void find_needed(twin_search *s)
     }
 }
 
-static bool needs_layer(const twin_search *s, int32_t id, int32_t number)
+static bool needs_layer(const pair_search *s, int32_t id, int32_t number)
 {
     return s->needed[(size_t)id * s->words + (size_t)number / 64] >> number % 64 & 1;
 }
 
 /* Whether a node is computed by a step of its own, or is part of the value of one. Others, which are computed before or
  * after all of these, inside one of them or not at all, may stand anywhere in their order, even before what they need. */
-static bool is_step(const plan_node *node)
+static bool is_step(const pair_search *s, int32_t id)
 {
-    return node->stage == STAGE_SHARD && node->making != BY_OTHER && !is_unused(node);
+    const graph_node *node = node_at(s->plan, id);
+    return node->stage == STAGE_SHARD && s->old->node[id].making != FUSED_INTO && !is_unused(node);
 }
 
 /* Whether all that a node needs of other steps is done, also by way of nodes that are computed inside its own. */
-static bool has_inputs(const twin_search *s, int32_t id)
+static bool has_inputs(const pair_search *s, int32_t id)
 {
-    const plan_node *node = &s->plan->node[id];
+    const graph_node *node = node_at(s->plan, id);
     for (int i = 0; i < node->inputs; i++) {
         const int32_t in = node->input[i];
-        if (s->done[in] || s->plan->node[in].stage != STAGE_SHARD)
+        if (s->done[in] || node_at(s->plan, in)->stage != STAGE_SHARD)
             continue;
-        if (is_step(&s->plan->node[in]) || !has_inputs(s, in))
+        if (is_step(s, in) || !has_inputs(s, in))
             return false;
         s->done[in] = true;
     }
     return true;
 }
 
-static void put(twin_search *s, int32_t id, bool with_last)
+static void put(pair_search *s, int32_t id, bool with_last)
 {
     const int32_t at = s->placed++, number = s->number[id];
     s->order[at] = id;
     s->position[at] = at == 0 ? 0 : s->position[at - 1] + !with_last;
-    s->done[id] = is_step(&s->plan->node[id]);
+    s->done[id] = is_step(s, id);
     if (number >= 0)
         s->layers_done[number / 64] |= (uint64_t)1 << number % 64;
 }
 
-/* Nodes from .. end of the old order, between sweeps. */
+/* Nodes from .. end of the old order, between loops. */
 typedef struct {
     int32_t from, end;
 } stretch;
 
-static bool is_to_do(const twin_search *s, const stretch *in, int32_t number)
+static bool is_to_do(const pair_search *s, const stretch *in, int32_t number)
 {
-    const int32_t id = s->candidate[number].node, rank = s->plan->node[id].rank;
+    const int32_t id = s->candidate[number].node, rank = s->old->node[id].rank;
     return rank >= in->from && rank < in->end && !s->done[id];
 }
 
 /* Whether a layer of this stretch needs no other candidate that is still to do. */
-static bool is_ready(const twin_search *s, int32_t number)
+static bool is_ready(const pair_search *s, int32_t number)
 {
     const uint64_t *bits = s->needed + (size_t)s->candidate[number].node * s->words;
     bool ready = true;
@@ -144,7 +145,7 @@ static bool is_ready(const twin_search *s, int32_t number)
 }
 
 /* A layer with the matrix of `a` that does not need `a`: one that is ready, or else one that will be; or -1. */
-static int32_t twin_of(const twin_search *s, const stretch *in, int32_t a, bool *ready)
+static int32_t partner_of(const pair_search *s, const stretch *in, int32_t a, bool *ready)
 {
     int32_t later = -1;
     for (int32_t b = s->candidate[a].next; b != a; b = s->candidate[b].next) {
@@ -159,112 +160,125 @@ static int32_t twin_of(const twin_search *s, const stretch *in, int32_t a, bool 
 }
 
 /* Puts the steps that can be done, of those that stood before `end` in the old order. */
-static void put_others(twin_search *s, const stretch *in, int32_t end)
+static void put_others(pair_search *s, const stretch *in, int32_t end)
 {
     for (int32_t i = in->from; i < end; i++) {
-        const int32_t id = s->plan->order[i];
-        if (s->number[id] < 0 && is_step(&s->plan->node[id]) && !s->done[id] && has_inputs(s, id))
+        const int32_t id = s->old->order[i];
+        if (s->number[id] < 0 && is_step(s, id) && !s->done[id] && has_inputs(s, id))
             put(s, id, false);
     }
 }
 
-/* Puts a layer, and before it what it needs; and its twin, if b is one. */
-static void put_layer(twin_search *s, const stretch *in, int32_t a, int32_t b)
+/* Puts a layer, and before it what it needs; and its partner, if b is one. */
+static void put_layer(pair_search *s, const stretch *in, int32_t a, int32_t b)
 {
-    const int32_t id = s->candidate[a].node, twin = b >= 0 ? s->candidate[b].node : id;
-    const int32_t rank = s->plan->node[id].rank, other = s->plan->node[twin].rank;
+    const int32_t id = s->candidate[a].node, partner = b >= 0 ? s->candidate[b].node : id;
+    const int32_t rank = s->old->node[id].rank, other = s->old->node[partner].rank;
     put_others(s, in, rank > other ? rank : other);
     put(s, id, false);
-    if (twin != id)
-        put(s, twin, true);
+    if (partner != id)
+        put(s, partner, true);
 }
 
-/* Puts the next layer, with its twin if both are ready; one that may have a twin later only if there is no other. */
-static bool put_next(twin_search *s, const stretch *in)
+/* Puts the next layer, with its partner if both are ready; one that may have a partner later only if there is no other. */
+static bool put_next(pair_search *s, const stretch *in)
 {
     int32_t first = -1, single = -1;
     for (int32_t a = 0; a < s->candidates; a++) {
         if (!is_to_do(s, in, a) || !is_ready(s, a))
             continue;
         bool both = false;
-        const int32_t twin = twin_of(s, in, a, &both);
+        const int32_t partner = partner_of(s, in, a, &both);
         if (both) {
-            put_layer(s, in, a, twin);
+            put_layer(s, in, a, partner);
             return true;
         }
         first = first < 0 ? a : first;
-        single = single < 0 && twin < 0 ? a : single;
+        single = single < 0 && partner < 0 ? a : single;
     }
     if (first >= 0)
         put_layer(s, in, single >= 0 ? single : first, -1);
     return first >= 0;
 }
 
-static void order_stretch(twin_search *s, const stretch *in)
+static void order_stretch(pair_search *s, const stretch *in)
 {
     for (int32_t i = in->from; i < in->end; i++)
-        if (!is_step(&s->plan->node[s->plan->order[i]]))
-            put(s, s->plan->order[i], false);
+        if (!is_step(s, s->old->order[i]))
+            put(s, s->old->order[i], false);
     while (put_next(s, in))
         ;
     put_others(s, in, in->end);
 }
 
-static void order_all(twin_search *s)
+static void order_all(pair_search *s)
 {
-    const hs_plan *plan = s->plan;
-    for (int32_t from = 0, end; from < plan->nodes; from = end) {
-        const plan_node *first = &plan->node[plan->order[from]];
-        for (end = from; end < plan->nodes; end++) {
-            const plan_node *node = &plan->node[plan->order[end]];
-            if (node->in_sweep != first->in_sweep ||
-                (first->in_sweep && node->position != first->position))
+    const int32_t nodes = s->plan->graph->nodes;
+    for (int32_t from = 0, end; from < nodes; from = end) {
+        const schedule_node *first = &s->old->node[s->old->order[from]];
+        for (end = from; end < nodes; end++) {
+            const schedule_node *node = &s->old->node[s->old->order[end]];
+            if (node->in_loop != first->in_loop ||
+                (first->in_loop && node->position != first->position))
                 break;
-            if (first->in_sweep)
-                put(s, plan->order[end], end > from);
+            if (first->in_loop)
+                put(s, s->old->order[end], end > from);
         }
-        if (!first->in_sweep)
+        if (!first->in_loop)
             order_stretch(s, &(stretch){ from, end });
     }
 }
 
-bool hs__plan_pair_layers(hs_plan *plan)
+static bool allocate(pair_search *s, size_t nodes)
 {
-    if (plan->trace || plan->starts * plan->rows_per_start > 1)
+    s->candidate = hs_alloc(nodes * sizeof *s->candidate);
+    s->number = hs_alloc(nodes * sizeof *s->number);
+    s->done = hs_alloc_zero(nodes, sizeof *s->done);
+    s->order = hs_alloc(nodes * sizeof *s->order);
+    s->position = hs_alloc(nodes * sizeof *s->position);
+    return s->candidate && s->number && s->done && s->order && s->position;
+}
+
+static bool allocate_bits(pair_search *s, size_t nodes)
+{
+    s->words = ((size_t)s->candidates + 63) / 64;
+    s->needed = hs_alloc_zero(nodes * s->words, sizeof *s->needed);
+    s->layers_done = hs_alloc_zero(s->words, sizeof *s->layers_done);
+    return s->needed && s->layers_done;
+}
+
+static void release(pair_search *s)
+{
+    hs_free(s->candidate);
+    hs_free(s->number);
+    hs_free(s->done);
+    hs_free(s->order);
+    hs_free(s->position);
+    hs_free(s->needed);
+    hs_free(s->layers_done);
+}
+
+bool hs__schedule_pairs(const hs_plan *plan, plan_schedule *schedule)
+{
+    if (plan->request->starts * plan->request->rows_per_start > 1)
         return true;
-    const size_t nodes = (size_t)plan->nodes + 1;
-    twin_search s = { .plan = plan,
-                      .candidate = hs_alloc(nodes * sizeof *s.candidate),
-                      .number = hs_alloc(nodes * sizeof *s.number),
-                      .done = hs_alloc_zero(nodes, sizeof *s.done),
-                      .order = hs_alloc(nodes * sizeof *s.order),
-                      .position = hs_alloc(nodes * sizeof *s.position) };
-    bool ok = s.candidate && s.number && s.done && s.order && s.position;
+    const size_t nodes = (size_t)plan->graph->nodes + 1;
+    pair_search s = { .plan = plan, .old = schedule };
+    bool ok = allocate(&s, nodes);
     if (ok)
         find_candidates(&s);
     const bool search = ok && s.candidates && (double)s.candidates * (double)nodes < most_work;
-    if (search) {
-        s.words = ((size_t)s.candidates + 63) / 64;
-        s.needed = hs_alloc_zero(nodes * s.words, sizeof *s.needed);
-        s.layers_done = hs_alloc_zero(s.words, sizeof *s.layers_done);
-        ok = s.needed && s.layers_done;
-    }
+    ok = ok && (!search || allocate_bits(&s, nodes));
     if (search && ok) {
         find_needed(&s);
         order_all(&s);
-        /* Anything that never became ready would be left out: better no twins than that. */
-        for (int32_t i = 0; s.placed == plan->nodes && i < plan->nodes; i++) {
-            plan->order[i] = s.order[i];
-            plan->node[s.order[i]].rank = i;
-            plan->node[s.order[i]].position = s.position[i];
+        /* Anything that never became ready would be left out: better no pairs than that. */
+        for (int32_t i = 0; s.placed == plan->graph->nodes && i < plan->graph->nodes; i++) {
+            schedule->order[i] = s.order[i];
+            schedule->node[s.order[i]].rank = i;
+            schedule->node[s.order[i]].position = s.position[i];
         }
     }
-    hs_free(s.candidate);
-    hs_free(s.number);
-    hs_free(s.done);
-    hs_free(s.order);
-    hs_free(s.position);
-    hs_free(s.needed);
-    hs_free(s.layers_done);
+    release(&s);
     return ok ? true : hs__plan_no_memory(plan);
 }

@@ -3,7 +3,7 @@
 
 static const void *tail_value(const plan_step *step, run_state *state, int which, int32_t node)
 {
-    return node >= 0 ? resolve(state, step->tail_in[which]) : NULL;
+    return node >= 0 ? resolve(state, step->as.product.tail_in[which]) : NULL;
 }
 
 /* Lanes for products: the true ones, except that a last shard of one lane in padded storage counts
@@ -11,31 +11,31 @@ static const void *tail_value(const plan_step *step, run_state *state, int which
 static size_t product_lanes(const run_state *state, hs_extent extent)
 {
     const size_t lanes = state->lanes[extent];
-    return lanes == 1 && state->plan->stride[extent] > 1 ? 2 : lanes;
+    return lanes == 1 && state->plan->layout->stride[extent] > 1 ? 2 : lanes;
 }
 
 /* Shared matrix times a vector of the batch. */
 static hs_product layer_of(const plan_step *step, run_state *state)
 {
-    const bool t = step->transpose[0];
-    const size_t stride = state->plan->stride[step->extent];
+    const bool t = step->as.product.transpose[0];
+    const size_t stride = state->plan->layout->stride[step->as.product.extent];
     return (hs_product){
-        .out = step->m,
-        .in = step->k,
-        .lanes = product_lanes(state, step->extent),
+        .out = step->as.product.m,
+        .in = step->as.product.k,
+        .lanes = product_lanes(state, step->as.product.extent),
         .w = resolve(state, step->in[0]),
-        .w_out = t ? 1 : step->k,
-        .w_in = t ? step->m : 1,
+        .w_out = t ? 1 : step->as.product.k,
+        .w_in = t ? step->as.product.m : 1,
         .x = resolve(state, step->in[1]),
         .x_stride = stride,
         .y = resolve(state, step->out),
         .y_stride = stride,
-        .bias = tail_value(step, state, 0, step->tail.bias),
-        .add = tail_value(step, state, 1, step->tail.add),
+        .bias = tail_value(step, state, 0, step->as.product.tail.bias),
+        .add = tail_value(step, state, 1, step->as.product.tail.add),
         .add_stride = stride,
-        .gate = tail_value(step, state, 2, step->tail.gate),
+        .gate = tail_value(step, state, 2, step->as.product.tail.gate),
         .gate_stride = stride,
-        .act = step->tail.act,
+        .act = step->as.product.tail.act,
         .threads = state->threads,
     };
 }
@@ -43,46 +43,47 @@ static hs_product layer_of(const plan_step *step, run_state *state)
 static void run_layer(const plan_step *step, run_state *state)
 {
     const hs_product p = layer_of(step, state);
-    hs_product_run(state->plan->dtype, &p);
+    hs_product_run(state->plan->request->dtype, &p);
 }
 
-static void run_twins(const plan_step *step, run_state *state)
+static void run_pair(const plan_step *step, run_state *state)
 {
-    const hs_product twin = layer_of(step + 1, state);
+    const hs_product partner = layer_of(step + 1, state);
     hs_product p = layer_of(step, state);
-    p.twin = &twin;
-    hs_product_run(state->plan->dtype, &p);
+    p.twin = &partner;
+    hs_product_run(state->plan->request->dtype, &p);
 }
 
 void hs__product_pair(plan_step *step)
 {
-    step->has_twin = true;
-    step->run = run_twins;
+    step->paired = true;
+    step->run = run_pair;
 }
 
 static const void *further(const void *value, size_t numbers, const hs_plan *plan)
 {
-    return value ? (const char *)value + numbers * plan->element : NULL;
+    return value ? (const char *)value + numbers * plan->request->element : NULL;
 }
 
-/* Where the features of a value of a sweep begin: there may be no more of it than the present chunk. */
+/* Where the features of a value of a loop begin: there may be no more of it than the present chunk. */
 static const void *from_feature(const void *value, place at, size_t first, size_t stride,
                                 const hs_plan *plan)
 {
     return at.kind == IN_CHUNK ? value : further(value, first * stride, plan);
 }
 
-void hs__layer_run_from(const plan_step *step, run_state *state, size_t first, size_t count)
+void hs__layer_run_from(const plan_step *step, run_state *state, size_t first, size_t count,
+                        size_t out_feature)
 {
     const hs_plan *plan = state->plan;
     hs_product p = layer_of(step, state);
     p.out = count;
     p.w = further(p.w, first * p.w_out, plan);
-    p.y = (char *)p.y + first * step->out_feature * plan->element;
+    p.y = (char *)p.y + first * out_feature * plan->request->element;
     p.bias = further(p.bias, first, plan);
-    p.add = from_feature(p.add, step->tail_in[1], first, p.add_stride, plan);
-    p.gate = from_feature(p.gate, step->tail_in[2], first, p.gate_stride, plan);
-    hs_product_run(plan->dtype, &p);
+    p.add = from_feature(p.add, step->as.product.tail_in[1], first, p.add_stride, plan);
+    p.gate = from_feature(p.gate, step->as.product.tail_in[2], first, p.gate_stride, plan);
+    hs_product_run(plan->request->dtype, &p);
 }
 
 void hs__layer_sum_from(const plan_step *step, run_state *state, size_t first, size_t count,
@@ -100,190 +101,203 @@ void hs__layer_sum_from(const plan_step *step, run_state *state, size_t first, s
         p.add = out;
     else if (!with_start)
         p.add = NULL;
-    hs_product_run(plan->dtype, &p);
+    hs_product_run(plan->request->dtype, &p);
 }
 
 /* Shared matrix times a matrix of the batch, whose columns and lanes are lanes alike. */
 static void run_wide_layer(const plan_step *step, run_state *state)
 {
     const hs_plan *plan = state->plan;
-    const bool t = step->transpose[0];
-    const size_t stride = plan->stride[step->extent] * step->n;
+    const bool t = step->as.product.transpose[0];
+    const size_t stride = plan->layout->stride[step->as.product.extent] * step->as.product.n;
     const hs_product p = {
-        .out = step->m,
-        .in = step->k,
+        .out = step->as.product.m,
+        .in = step->as.product.k,
         .lanes = stride,
         .w = resolve(state, step->in[0]),
-        .w_out = t ? 1 : step->k,
-        .w_in = t ? step->m : 1,
+        .w_out = t ? 1 : step->as.product.k,
+        .w_in = t ? step->as.product.m : 1,
         .x = resolve(state, step->in[1]),
         .x_stride = stride,
         .y = resolve(state, step->out),
         .y_stride = stride,
         .threads = state->threads,
     };
-    hs_product_run(plan->dtype, &p);
+    hs_product_run(plan->request->dtype, &p);
 }
 
 /* Matrix of the batch times a shared one: a product for each of its rows. */
 static void run_row_layers(const plan_step *step, run_state *state)
 {
     const hs_plan *plan = state->plan;
-    const bool t = step->transpose[1];
-    const size_t stride = plan->stride[step->extent], row = stride * plan->element;
+    const bool t = step->as.product.transpose[1];
+    const size_t stride = plan->layout->stride[step->as.product.extent],
+                 row = stride * plan->request->element;
     const char *x = resolve(state, step->in[0]);
-    const char *add = tail_value(step, state, 1, step->tail.add);
-    const char *gate = tail_value(step, state, 2, step->tail.gate);
+    const char *add = tail_value(step, state, 1, step->as.product.tail.add);
+    const char *gate = tail_value(step, state, 2, step->as.product.tail.gate);
     char *y = resolve(state, step->out);
-    for (size_t i = 0; i < step->m; i++) {
+    for (size_t i = 0; i < step->as.product.m; i++) {
         const hs_product p = {
-            .out = step->n,
-            .in = step->k,
-            .lanes = product_lanes(state, step->extent),
+            .out = step->as.product.n,
+            .in = step->as.product.k,
+            .lanes = product_lanes(state, step->as.product.extent),
             .w = resolve(state, step->in[1]),
-            .w_out = t ? step->k : 1,
-            .w_in = t ? 1 : step->n,
-            .x = x + i * step->k * row,
+            .w_out = t ? step->as.product.k : 1,
+            .w_in = t ? 1 : step->as.product.n,
+            .x = x + i * step->as.product.k * row,
             .x_stride = stride,
-            .y = y + i * step->n * row,
+            .y = y + i * step->as.product.n * row,
             .y_stride = stride,
-            .bias = tail_value(step, state, 0, step->tail.bias),
-            .add = add ? add + i * step->n * row : NULL,
+            .bias = tail_value(step, state, 0, step->as.product.tail.bias),
+            .add = add ? add + i * step->as.product.n * row : NULL,
             .add_stride = stride,
-            .gate = gate ? gate + i * step->n * row : NULL,
+            .gate = gate ? gate + i * step->as.product.n * row : NULL,
             .gate_stride = stride,
-            .act = step->tail.act,
+            .act = step->as.product.tail.act,
             .threads = state->threads,
         };
-        hs_product_run(plan->dtype, &p);
+        hs_product_run(plan->request->dtype, &p);
     }
 }
 
 static void run_lane_product(const plan_step *step, run_state *state)
 {
     const hs_plan *plan = state->plan;
-    const plan_node *node = &plan->node[step->node];
-    const bool *t = step->transpose;
-    const bool a_shared = plan->node[node->input[0]].extent == HS_SHARED;
-    const bool b_shared = plan->node[node->input[1]].extent == HS_SHARED;
-    const size_t stride = plan->stride[node->extent];
+    const graph_node *node = node_at(plan, step->node);
+    const bool *t = step->as.product.transpose;
+    const bool a_shared = node_at(plan, node->input[0])->extent == HS_SHARED;
+    const bool b_shared = node_at(plan, node->input[1])->extent == HS_SHARED;
+    const size_t stride = plan->layout->stride[node->extent];
     const hs_product_lane p = {
-        .out = step->m,
-        .in = step->k,
-        .n = step->n,
+        .out = step->as.product.m,
+        .in = step->as.product.k,
+        .n = step->as.product.n,
         .lanes = product_lanes(state, node->extent),
         .a = resolve(state, step->in[0]),
-        .a_out = t[0] ? 1 : step->k,
-        .a_in = t[0] ? step->m : 1,
+        .a_out = t[0] ? 1 : step->as.product.k,
+        .a_in = t[0] ? step->as.product.m : 1,
         .a_stride = a_shared ? 1 : stride,
         .a_shared = a_shared,
         .b = resolve(state, step->in[1]),
-        .b_in = t[1] ? 1 : step->n,
-        .b_n = t[1] ? step->k : 1,
+        .b_in = t[1] ? 1 : step->as.product.n,
+        .b_n = t[1] ? step->as.product.k : 1,
         .b_stride = b_shared ? 1 : stride,
         .b_shared = b_shared,
         .y = resolve(state, step->out),
         .y_stride = stride,
     };
-    hs_product_lane_run(plan->dtype, &p);
+    hs_product_lane_run(plan->request->dtype, &p);
 }
 
 static void run_shared_product(const plan_step *step, run_state *state)
 {
-    hs_product_shared_run(state->plan->dtype, step->m, step->n, step->k,
-                          resolve(state, step->in[0]), step->transpose[0],
-                          resolve(state, step->in[1]), step->transpose[1],
-                          resolve(state, step->out), adds(step, state));
+    hs_product_shared_run(
+        state->plan->request->dtype, step->as.product.m, step->as.product.n, step->as.product.k,
+        resolve(state, step->in[0]), step->as.product.transpose[0], resolve(state, step->in[1]),
+        step->as.product.transpose[1], resolve(state, step->out), adds(step, state));
 }
 
 /* The product summed over the batch: a weight gradient. */
 static void run_product_sum(const plan_step *step, run_state *state)
 {
     const hs_plan *plan = state->plan;
-    const bool *t = step->transpose;
-    const size_t stride = plan->stride[step->extent];
+    const bool *t = step->as.product.transpose;
+    const size_t stride = plan->layout->stride[step->as.product.extent];
     const hs_product_sum p = {
-        .out = step->m,
-        .in = step->n,
-        .lanes = state->lanes[step->extent],
+        .out = step->as.product.m,
+        .in = step->as.product.n,
+        .lanes = state->lanes[step->as.product.extent],
         .dy = resolve(state, step->in[0]),
-        .dy_stride = (t[0] ? 1 : step->k) * stride,
+        .dy_stride = (t[0] ? 1 : step->as.product.k) * stride,
         .x = resolve(state, step->in[1]),
-        .x_stride = (t[1] ? step->k : 1) * stride,
+        .x_stride = (t[1] ? step->as.product.k : 1) * stride,
         .dw = resolve(state, step->out),
-        .accumulate = !(step->first_in_sum && state->first_shard),
-        .db = step->tail.left_sum >= 0 ? resolve(state, step->left_sum) : NULL,
-        .accumulate_db = !(step->first_in_left_sum && state->first_shard),
+        .accumulate = !(step->begins_sum && state->first_shard),
+        .db =
+            step->as.product.tail.left_sum >= 0 ? resolve(state, step->as.product.left_sum) : NULL,
+        .accumulate_db = !(step->as.product.begins_left_sum && state->first_shard),
         .scratch = state->scratch,
         .threads = state->threads,
-        .terms = step->k,
-        .dy_term = (t[0] ? step->m : 1) * stride,
-        .x_term = (t[1] ? 1 : step->n) * stride,
+        .terms = step->as.product.k,
+        .dy_term = (t[0] ? step->as.product.m : 1) * stride,
+        .x_term = (t[1] ? 1 : step->as.product.n) * stride,
     };
-    hs_product_sum_run(plan->dtype, &p);
+    hs_product_sum_run(plan->request->dtype, &p);
 }
 
 bool hs__is_outer_product(const plan_step *step)
 {
-    return step->run == run_product_sum && step->k == 1;
+    return step->run == run_product_sum && step->as.product.k == 1;
 }
 
-void hs__product_make(hs_plan *plan, plan_step *step)
+/* Scratch for a product summed over the batch. The last shard may be shorter, and be computed in another way. */
+static void need_sum_scratch(const hs_plan *plan, plan_code *code, const product_step *p)
 {
-    const plan_node *last = &plan->node[step->node];
-    const int32_t id = last->product >= 0 ? last->product : step->node;
-    plan->node[step->node].product = id;
-    const plan_node *node = &plan->node[id];
-    const plan_node *a = &plan->node[node->input[0]], *b = &plan->node[node->input[1]];
+    const plan_layout *layout = plan->layout;
+    const size_t rows = p->extent == HS_ROW ? plan->request->rows_per_start : 1;
+    const size_t short_starts = plan->request->starts - (layout->shards - 1) * layout->shard_starts;
+    const size_t lanes[2] = { layout->shard_starts * rows, short_starts * rows };
+    for (int i = 0; i < 2; i++)
+        hs__code_need_scratch(
+            code,
+            hs_product_sum_scratch(
+                plan->request->dtype,
+                &(hs_product_sum){ .out = p->m, .in = p->n, .lanes = lanes[i], .terms = p->k }));
+}
+
+/* Sizes, factors and tail of the product of node `id`. */
+static void describe_product(const hs_plan *plan, plan_code *code, plan_step *step, int32_t id)
+{
+    const graph_node *node = node_at(plan, id);
+    const graph_node *a = node_at(plan, node->input[0]), *b = node_at(plan, node->input[1]);
     const bool *t = node->attributes->transpose;
-    step->m = node->shape.dim[0];
-    step->n = node->shape.dim[1];
-    step->k = a->shape.dim[t[0] ? 0 : 1];
-    step->in[0] = a->at;
-    step->in[1] = b->at;
-    step->tail = plan->tail[id];
-    const int32_t tail[3] = { step->tail.bias, step->tail.add, step->tail.gate };
+    product_step *p = &step->as.product;
+    *p = (product_step){ .m = node->shape.dim[0],
+                         .n = node->shape.dim[1],
+                         .k = a->shape.dim[t[0] ? 0 : 1],
+                         .extent = widest(a->extent, b->extent),
+                         .transpose = { t[0], t[1] },
+                         .tail = plan->schedule->tail[id] };
+    p->flops = 2 * (double)p->m * (double)p->n * (double)p->k;
+    step->in[0] = place_of(plan, node->input[0]);
+    step->in[1] = place_of(plan, node->input[1]);
+    const int32_t tail[3] = { p->tail.bias, p->tail.add, p->tail.gate };
     for (int i = 0; i < 3; i++)
         if (tail[i] >= 0)
-            step->tail_in[i] = plan->node[tail[i]].at;
-    if (step->tail.left_sum >= 0) {
-        step->left_sum = plan->node[step->tail.left_sum].at;
-        step->first_in_left_sum = hs__plan_begins_sum(plan, step->tail.left_sum);
+            p->tail_in[i] = place_of(plan, tail[i]);
+    if (p->tail.left_sum >= 0) {
+        p->left_sum = place_of(plan, p->tail.left_sum);
+        p->begins_left_sum = hs__code_begins_sum(plan, code, p->tail.left_sum);
     }
-    const hs_extent batch = widest(a->extent, b->extent);
-    const bool flat = plan->stride[batch] == 1;
+}
+
+void hs__product_make(const hs_plan *plan, plan_code *code, plan_step *step)
+{
+    const int32_t of = scheduled(plan, step->node)->product, id = of >= 0 ? of : step->node;
+    const graph_node *node = node_at(plan, id);
+    product_step *p = &step->as.product;
     plan_layer layer;
-    step->extent = batch;
-    step->transpose[0] = t[0];
-    step->transpose[1] = t[1];
-    step->flops = 2 * (double)step->m * (double)step->n * (double)step->k;
-    if (batch == HS_SHARED) {
+    step->kind = STEP_PRODUCT;
+    describe_product(plan, code, step, id);
+    const bool flat = plan->layout->stride[p->extent] == 1;
+    if (p->extent == HS_SHARED) {
         step->run = run_shared_product;
     } else if (node->sums_batch) {
-        step->run =
-            flat && step->k > 1 && step->tail.left_sum < 0 ? run_shared_product : run_product_sum;
-        /* The last shard may be shorter, and be computed in another way. */
-        const size_t rows = batch == HS_ROW ? plan->rows_per_start : 1;
-        const size_t short_starts = plan->starts - (plan->shards - 1) * plan->shard_starts;
-        const size_t lanes[2] = { plan->shard_starts * rows, short_starts * rows };
-        for (int i = 0; i < 2; i++)
-            hs__plan_need_scratch(
-                plan, hs_product_sum_scratch(plan->dtype, &(hs_product_sum){ .out = step->m,
-                                                                             .in = step->n,
-                                                                             .lanes = lanes[i],
-                                                                             .terms = step->k }));
-    } else if (hs__plan_is_layer(plan, id, &layer)) {
+        step->run = flat && p->k > 1 && p->tail.left_sum < 0 ? run_shared_product : run_product_sum;
+        need_sum_scratch(plan, code, p);
+    } else if (hs__graph_is_layer(plan->graph, id, &layer)) {
         step->run = run_layer;
-        step->m = layer.out;
-        step->n = 1;
-        step->in[0] = plan->node[layer.matrix].at;
-        step->in[1] = plan->node[layer.vector].at;
-        step->transpose[0] = layer.transposed;
+        p->m = layer.out;
+        p->n = 1;
+        step->in[0] = place_of(plan, layer.matrix);
+        step->in[1] = place_of(plan, layer.vector);
+        p->transpose[0] = layer.transposed;
     } else if (flat && step->node == id) {
         step->run = run_shared_product;
-    } else if (a->extent == HS_SHARED && !t[1]) {
+    } else if (node_at(plan, node->input[0])->extent == HS_SHARED && !p->transpose[1]) {
         step->run = run_wide_layer;
-    } else if (b->extent == HS_SHARED && !t[0]) {
+    } else if (node_at(plan, node->input[1])->extent == HS_SHARED && !p->transpose[0]) {
         step->run = run_row_layers;
     } else {
         step->run = run_lane_product;

@@ -15,8 +15,8 @@ typedef struct {
 } loop_nest;
 
 typedef struct {
-    hs_plan *plan;
-    const plan_node *space;
+    const hs_plan *plan;
+    const graph_node *space;
     hs_shape shape; /* of the space, or of the part of it that is wanted */
     bool lanes;     /* several lanes */
     int32_t operand_node[MAX_OPERANDS];
@@ -45,9 +45,9 @@ static void feature_strides(const hs_shape *space, const hs_shape *shape, size_t
 static operand_mode lane_mode(const maker *m, hs_extent extent)
 {
     const hs_plan *plan = m->plan;
-    if (extent == m->space->extent || (extent == HS_START && plan->rows_per_start == 1))
+    if (extent == m->space->extent || (extent == HS_START && plan->request->rows_per_start == 1))
         return OPERAND_VECTOR;
-    return plan->stride[extent] == 1 ? OPERAND_SCALAR : OPERAND_EXPAND;
+    return plan->layout->stride[extent] == 1 ? OPERAND_SCALAR : OPERAND_EXPAND;
 }
 
 /* The operand number of a stored node. */
@@ -56,12 +56,14 @@ static int operand_of(maker *m, int32_t id)
     for (int i = 0; i < m->operands; i++)
         if (m->operand_node[i] == id)
             return i;
-    const plan_node *node = &m->plan->node[id];
+    const graph_node *node = node_at(m->plan, id);
     const int k = m->operands++, lanes = m->shape.rank;
     m->operand_node[k] = id;
     m->mode[k] = m->lanes ? lane_mode(m, node->extent) : OPERAND_VECTOR;
-    feature_strides(&m->shape, &node->shape, m->plan->stride[node->extent], m->nest.stride[k]);
-    m->feature[k] = m->shape.rank && node->at.kind != IN_CHUNK ? m->nest.stride[k][0] : 0;
+    feature_strides(&m->shape, &node->shape, m->plan->layout->stride[node->extent],
+                    m->nest.stride[k]);
+    m->feature[k] =
+        m->shape.rank && place_of(m->plan, id).kind != IN_CHUNK ? m->nest.stride[k][0] : 0;
     if (m->lanes) {
         m->nest.stride[k][lanes] = m->mode[k] == OPERAND_VECTOR;
         m->nest.fixed_lanes = m->nest.fixed_lanes || m->mode[k] == OPERAND_EXPAND;
@@ -163,10 +165,11 @@ static int assign_registers(maker *m, int *result)
 static void collect_steps(maker *m, int32_t root)
 {
     const hs_plan *plan = m->plan;
-    for (int32_t id = plan->node[root].group_first; id <= root; id++) {
-        const plan_node *node = &plan->node[id];
+    for (int32_t id = scheduled(plan, root)->group_first; id <= root; id++) {
+        const graph_node *node = node_at(plan, id);
+        const schedule_node *s = scheduled(plan, id);
         const bool member = (id == root && node->op != OP_sum_to) ||
-                            (node->making == BY_OTHER && node->host == root && id != root);
+                            (s->making == FUSED_INTO && s->host == root && id != root);
         if (!member)
             continue;
         const op_code op = node->op == OP_broadcast ? OP_copy : node->op;
@@ -185,9 +188,10 @@ static void collect_steps(maker *m, int32_t root)
  * block, and fill whole vectors. */
 static void set_tile(const hs_plan *plan, program *p, program_operand *operand, int operands)
 {
-    const size_t block = BLOCK_BYTES / plan->element;
+    const size_t block = BLOCK_BYTES / plan->request->element;
     p->tile = 1;
-    if (p->dims[tile_kind(p)] == 0 || p->inner % plan->elementwise->lanes || 2 * p->inner > block)
+    if (p->dims[tile_kind(p)] == 0 || p->inner % plan->request->elementwise->lanes ||
+        2 * p->inner > block)
         return;
     p->tile = block / p->inner;
     for (int k = 0; k < operands; k++)
@@ -210,7 +214,7 @@ static bool sums_softplus(const hs_plan *plan, program *p, const maker *m,
     if (p->dims[1] == 0)
         return false;
     if (m->steps == 1 && operand->mode == OPERAND_VECTOR && row_stride(p, operand) == p->inner &&
-        p->inner % plan->elementwise->lanes == 0)
+        p->inner % plan->request->elementwise->lanes == 0)
         p->tile = ROWS_IN_PLACE;
     return p->tile > 1;
 }
@@ -219,29 +223,30 @@ static bool sums_softplus(const hs_plan *plan, program *p, const maker *m,
  * not where it is stored. */
 static int add_sigmoid(maker *m, const program *p, int32_t softplus, program_operand *operand)
 {
-    const plan_node *node = &m->plan->node[softplus];
+    const graph_node *node = node_at(m->plan, softplus);
     if (node->inputs < 2 || m->steps != 1 || p->inner_summed || p->tile == 1 ||
         operand->mode != OPERAND_VECTOR || row_stride(p, operand) != p->inner)
         return -1;
-    const plan_node *sigmoid = &m->plan->node[node->input[1]];
+    const graph_node *sigmoid = node_at(m->plan, node->input[1]);
+    const place at = place_of(m->plan, node->input[1]);
     size_t stride[LOOP_DIMS + 1];
-    feature_strides(&m->shape, &sigmoid->shape, m->plan->stride[sigmoid->extent], stride);
+    feature_strides(&m->shape, &sigmoid->shape, m->plan->layout->stride[sigmoid->extent], stride);
     program_operand *added = &operand[m->operands];
     *added = *operand; /* stored in the same way */
-    added->at = sigmoid->at;
-    added->feature = m->shape.rank && sigmoid->at.kind != IN_CHUNK ? stride[0] : 0;
+    added->at = at;
+    added->feature = m->shape.rank && at.kind != IN_CHUNK ? stride[0] : 0;
     return m->operands++;
 }
 
 /* Copies what was collected into the plan. */
-static program *keep_program(maker *m, const plan_node *root, int result)
+static program *keep_program(maker *m, const graph_node *root, int result)
 {
-    hs_plan *plan = m->plan;
+    const hs_plan *plan = m->plan;
     loop_nest *nest = &m->nest;
-    program *p = hs_arena_alloc(&plan->arena, sizeof *p);
+    program *p = hs_arena_alloc(plan->arena, sizeof *p);
     program_operand *operand =
-        hs_arena_alloc(&plan->arena, (size_t)(m->operands + 1) * sizeof *operand);
-    program_step *step = hs_arena_alloc(&plan->arena, (size_t)(m->steps + 1) * sizeof *step);
+        hs_arena_alloc(plan->arena, (size_t)(m->operands + 1) * sizeof *operand);
+    program_step *step = hs_arena_alloc(plan->arena, (size_t)(m->steps + 1) * sizeof *step);
     if (!p || !operand || !step)
         return NULL;
     memset(p, 0, sizeof *p);
@@ -250,13 +255,12 @@ static program *keep_program(maker *m, const plan_node *root, int result)
     p->inner_lanes = m->lanes && inner >= 0;
     p->lanes_extent = m->space->extent;
     p->inner_summed = inner >= 0 && nest->summed[inner];
-    p->inner_starts =
-        p->inner_lanes && p->inner_summed && root->extent == HS_START && plan->stride[HS_START] > 1;
+    p->inner_starts = p->inner_lanes && p->inner_summed && root->extent == HS_START &&
+                      plan->layout->stride[HS_START] > 1;
     for (int k = 0; k < m->operands; k++) {
-        const plan_node *node = &plan->node[m->operand_node[k]];
-        operand[k] = (program_operand){ .at = node->at,
+        operand[k] = (program_operand){ .at = place_of(plan, m->operand_node[k]),
                                         .mode = m->mode[k],
-                                        .repeat = plan->rows_per_start,
+                                        .repeat = plan->request->rows_per_start,
                                         .feature = m->feature[k] };
         if (!m->lanes)
             operand[k].mode = inner < 0 || nest->stride[k][inner] ? OPERAND_VECTOR : OPERAND_SCALAR;
@@ -336,9 +340,9 @@ static bool is_product_sum(program *p)
     return true;
 }
 
-program *hs__program_make(hs_plan *plan, const plan_step *step, size_t features)
+program *hs__program_make(const hs_plan *plan, plan_code *code, int32_t id, size_t features)
 {
-    const plan_node *root = &plan->node[step->node];
+    const graph_node *root = node_at(plan, id);
     const bool sums = root->op == OP_sum_to;
     maker *m = hs_alloc_zero(1, sizeof *m);
     if (!m) {
@@ -346,8 +350,8 @@ program *hs__program_make(hs_plan *plan, const plan_step *step, size_t features)
         return NULL;
     }
     m->plan = plan;
-    m->space = sums ? &plan->node[root->input[0]] : root;
-    m->lanes = plan->stride[m->space->extent] > 1;
+    m->space = sums ? node_at(plan, root->input[0]) : root;
+    m->lanes = plan->layout->stride[m->space->extent] > 1;
     m->shape = m->space->shape;
     if (features)
         m->shape.dim[0] = features;
@@ -356,18 +360,18 @@ program *hs__program_make(hs_plan *plan, const plan_step *step, size_t features)
     nest->dims = shape->rank + (m->lanes ? 1 : 0);
     for (int d = 0; d < shape->rank; d++)
         nest->length[d] = shape->dim[d];
-    feature_strides(shape, &root->shape, plan->stride[root->extent], nest->out);
+    feature_strides(shape, &root->shape, plan->layout->stride[root->extent], nest->out);
     for (int d = 0; sums && d < shape->rank; d++)
         nest->summed[d] = nest->out[d] == 0 && shape->dim[d] > 1;
     if (m->lanes) {
         const int d = shape->rank;
         const bool keeps = root->extent == m->space->extent ||
-                           (root->extent == HS_START && plan->rows_per_start == 1);
-        nest->length[d] = plan->stride[m->space->extent];
+                           (root->extent == HS_START && plan->request->rows_per_start == 1);
+        nest->length[d] = plan->layout->stride[m->space->extent];
         nest->out[d] = keeps;
         nest->summed[d] = !keeps;
     }
-    collect_steps(m, step->node);
+    collect_steps(m, id);
     const int result = sums ? source_of(m, root->input[0]) : m->steps - 1;
     simplify_loops(m);
     program *p = keep_program(m, root, result);
@@ -378,8 +382,6 @@ program *hs__program_make(hs_plan *plan, const plan_step *step, size_t features)
     }
     p->lane_sum = is_lane_sum(p);
     p->product_sum = is_product_sum(p);
-    const size_t scratch = hs__program_scratch(plan, p);
-    if (plan->scratch_bytes < scratch)
-        plan->scratch_bytes = scratch;
+    hs__code_need_scratch(code, hs__program_scratch(plan, p));
     return p;
 }

@@ -8,7 +8,7 @@
 size_t hs__program_scratch(const hs_plan *plan, const program *p)
 {
     return (size_t)(p->registers + 3 + p->operands) * BLOCK_BYTES + (size_t)p->operands * HS_ALIGN +
-           (p->inner_starts ? hs_align_up(plan->shard_starts * sizeof(double)) : 0);
+           (p->inner_starts ? hs_align_up(plan->layout->shard_starts * sizeof(double)) : 0);
 }
 
 typedef struct {
@@ -39,8 +39,8 @@ static const char *run_steps(const runner *r, size_t n, const char *const *at, s
         char *to = s == p->steps - 1 && result
                        ? result
                        : r->registers + (size_t)step->result * BLOCK_BYTES + offset;
-        r->plan->elementwise->op[step->op](n, to, source[0], source[1], source[2], step->scalars,
-                                           step->order);
+        r->plan->request->elementwise->op[step->op](n, to, source[0], source[1], source[2],
+                                                    step->scalars, step->order);
     }
     if (p->result < 0)
         return at[-1 - p->result];
@@ -53,7 +53,7 @@ static const char *run_block(runner *r, size_t first, size_t n, char *out)
 {
     const program *p = r->p;
     const hs_plan *plan = r->plan;
-    const size_t element = plan->element, lanes = plan->elementwise->lanes;
+    const size_t element = plan->request->element, lanes = plan->request->elementwise->lanes;
     const char *at[MAX_OPERANDS];
     for (int k = 0; k < p->operands; k++) {
         const program_operand *operand = &p->operand[k];
@@ -62,7 +62,7 @@ static const char *run_block(runner *r, size_t first, size_t n, char *out)
             at[k] += first * element;
         if (operand->mode == OPERAND_EXPAND) {
             char *wide = r->expanded + (size_t)k * BLOCK_BYTES;
-            plan->batch->expand(first, n, wide, r->now[k], operand->repeat);
+            plan->request->batch->expand(first, n, wide, r->now[k], operand->repeat);
             at[k] = wide;
         }
     }
@@ -96,7 +96,7 @@ static const char *run_tile(runner *r, size_t rows, char *out)
 {
     const program *p = r->p;
     const hs_plan *plan = r->plan;
-    const size_t element = plan->element, n = p->inner;
+    const size_t element = plan->request->element, n = p->inner;
     const char *at[MAX_OPERANDS];
     for (int k = 0; k < p->operands; k++) {
         const program_operand *operand = &p->operand[k];
@@ -111,7 +111,7 @@ static const char *run_tile(runner *r, size_t rows, char *out)
         r->expanded_from[k] = stride ? NULL : r->now[k];
         r->expanded_rows[k] = rows;
         if (operand->mode == OPERAND_ROWS) {
-            plan->batch->expand_rows(rows, n, wide, r->now[k], stride);
+            plan->request->batch->expand_rows(rows, n, wide, r->now[k], stride);
             continue;
         }
         for (size_t row = 0; row < rows; row++) {
@@ -120,7 +120,7 @@ static const char *run_tile(runner *r, size_t rows, char *out)
             if (operand->mode == OPERAND_VECTOR)
                 memcpy(to, from, n * element);
             else
-                plan->batch->expand(0, n, to, from, operand->repeat);
+                plan->request->batch->expand(0, n, to, from, operand->repeat);
         }
     }
     return run_steps(r, rows * n, at, 0, out);
@@ -158,7 +158,7 @@ static void seek(runner *r, const size_t *kept, const size_t *summed)
             offset += kept[d] * operand->stride[0][d];
         for (int d = 0; d < r->p->dims[1]; d++)
             offset += summed[d] * operand->stride[1][d];
-        r->now[k] = r->base[k] + offset * r->plan->element;
+        r->now[k] = r->base[k] + offset * r->plan->request->element;
     }
 }
 
@@ -166,8 +166,8 @@ static void seek(runner *r, const size_t *kept, const size_t *summed)
 static void run_kept(runner *r, const size_t *kept, size_t rows, char *out, bool add)
 {
     const program *p = r->p;
-    const batch_kernels *batch = r->plan->batch;
-    const size_t element = r->plan->element, lanes = r->plan->elementwise->lanes;
+    const batch_kernels *batch = r->plan->request->batch;
+    const size_t element = r->plan->request->element, lanes = r->plan->request->elementwise->lanes;
     const size_t block = BLOCK_BYTES / element;
     size_t summed[LOOP_DIMS] = { 0 };
     if (!p->dims[1])
@@ -217,17 +217,18 @@ static void run_summed(runner *r, const size_t *kept, size_t rows, char *out, si
 {
     const program *p = r->p;
     const hs_plan *plan = r->plan;
-    const batch_kernels *batch = plan->batch;
+    const batch_kernels *batch = plan->request->batch;
     double (*const sum)(size_t, size_t, size_t, const void *) =
         p->sum_softplus ? batch->sum_softplus : batch->sum;
-    const size_t block = BLOCK_BYTES / plan->element;
+    const size_t block = BLOCK_BYTES / plan->request->element;
     size_t summed[LOOP_DIMS] = { 0 };
     if (p->tile > 1 && !p->dims[1]) {
         seek(r, kept, summed);
         const char *result = run_tile(r, rows, NULL);
         const size_t row_out = p->out_stride[p->dims[0] - 1];
         for (size_t row = 0; row < rows; row++) {
-            const double total = sum(length, 1, 0, result + row * p->inner * plan->element);
+            const double total =
+                sum(length, 1, 0, result + row * p->inner * plan->request->element);
             batch->put(out, row * row_out, total + (add ? batch->get(out, row * row_out) : 0));
         }
         return;
@@ -255,9 +256,9 @@ static void run_starts(runner *r, const size_t *kept, size_t rows, char *out, si
                        double *totals)
 {
     const program *p = r->p;
-    const batch_kernels *batch = r->plan->batch;
-    const size_t element = r->plan->element, block = BLOCK_BYTES / element;
-    const size_t repeat = r->plan->rows_per_start, starts = length / repeat;
+    const batch_kernels *batch = r->plan->request->batch;
+    const size_t element = r->plan->request->element, block = BLOCK_BYTES / element;
+    const size_t repeat = r->plan->request->rows_per_start, starts = length / repeat;
     size_t summed[LOOP_DIMS] = { 0 };
     if (p->tile > 1 && !p->dims[1]) {
         seek(r, kept, summed);
@@ -302,14 +303,14 @@ static void run_lane_sum(const program *p, run_state *state, size_t first, char 
 {
     const program_operand *v = &p->operand[0];
     const char *from = resolve(state, v->at);
-    state->plan->batch->sum_lanes(p->dims[0] ? p->length[0][0] : 1, state->lanes[p->lanes_extent],
-                                  from + first * v->feature * state->plan->element, v->stride[0][0],
-                                  out, add);
+    state->plan->request->batch->sum_lanes(
+        p->dims[0] ? p->length[0][0] : 1, state->lanes[p->lanes_extent],
+        from + first * v->feature * state->plan->request->element, v->stride[0][0], out, add);
 }
 
 static void run_product_sum(const program *p, run_state *state, size_t first, char *out, bool add)
 {
-    const size_t element = state->plan->element;
+    const size_t element = state->plan->request->element;
     const program_operand *v[2];
     const char *from[2];
     for (int i = 0; i < 2; i++) {
@@ -324,7 +325,7 @@ static void run_product_sum(const program *p, run_state *state, size_t first, ch
             offset[1] += kept[d] * v[1]->stride[0][d];
             offset[2] += kept[d] * p->out_stride[d];
         }
-        state->plan->batch->sum_products(
+        state->plan->request->batch->sum_products(
             p->inner, p->length[1][0], out + offset[2] * element, from[0] + offset[0] * element,
             from[1] + offset[1] * element, v[1]->mode == OPERAND_ROWS, row_stride(p, v[1]), add);
     } while (next_index(p, 0, 1, kept));
@@ -352,7 +353,7 @@ void hs__program_run_from(const program *p, run_state *state, size_t first, char
     r.tails = r.expanded + (size_t)p->operands * BLOCK_BYTES;
     for (int k = 0; k < p->operands; k++) {
         r.base[k] = (const char *)resolve(state, p->operand[k].at) +
-                    first * p->operand[k].feature * plan->element;
+                    first * p->operand[k].feature * plan->request->element;
         r.expanded_from[k] = NULL;
     }
     const size_t length = p->inner_lanes ? state->lanes[p->lanes_extent] : p->inner;
@@ -361,7 +362,7 @@ void hs__program_run_from(const program *p, run_state *state, size_t first, char
         size_t offset = 0;
         for (int d = 0; d < p->dims[0]; d++)
             offset += kept[d] * p->out_stride[d];
-        char *to = out + offset * plan->element;
+        char *to = out + offset * plan->request->element;
         rows = rows_at(p, 0, kept);
         if (p->inner_starts)
             run_starts(&r, kept, rows, to, length,
@@ -375,5 +376,5 @@ void hs__program_run_from(const program *p, run_state *state, size_t first, char
 
 void hs__program_run(const plan_step *step, run_state *state)
 {
-    hs__program_run_from(step->program, state, 0, resolve(state, step->out), adds(step, state));
+    hs__program_run_from(step->as.program, state, 0, resolve(state, step->out), adds(step, state));
 }

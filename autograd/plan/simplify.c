@@ -1,218 +1,125 @@
-/* Still the first pass: nodes whose values others have, and nodes that are simpler than those on the tape. */
-#include "graph_internal.h"
+/* Pass `simplify`: nodes whose values others have, and nodes that are simpler than those on the tape.
+ *
+ * Each op has a function of its own below, and a row in the table at the end. Functions are rules (graph_internal.h);
+ * besides they may return LOOK_AGAIN, after rewriting the node into one that may be simplified further. */
+#include "passes_internal.h"
 
-int32_t hs__graph_constant(hs_plan *plan, node_table *table, double number, int32_t tape_id)
+#include <hastings/tensor/number.h>
+
+enum { LOOK_AGAIN = -3 };
+
+static const graph_node *at(const graph_builder *b, int32_t id)
 {
-    const plan_node node = { .op = OP_constant, .count = 1, .number = number, .tape_id = tape_id };
-    return hs__graph_find(plan, table, &node);
+    return &b->graph->node[id];
 }
 
-static int32_t constant_or_none(hs_plan *plan, node_table *table, double number, int32_t tape_id)
+static bool is_constant(const graph_builder *b, int32_t id, double number)
 {
-    const int32_t id = hs__graph_constant(plan, table, number, tape_id);
-    return id < 0 ? -2 : id;
+    return at(b, id)->op == OP_constant && at(b, id)->number == number;
 }
 
-static bool is_constant(const hs_plan *plan, int32_t id, double number)
+/* Whether the value of `id` has the shape and extent of `node`, so that it can stand for it. */
+static bool stands_for(const graph_builder *b, int32_t id, const graph_node *node)
 {
-    return plan->node[id].op == OP_constant && plan->node[id].number == number;
+    return is_alike(at(b, id), node);
 }
 
-/* True if the value of `id` has the shape and extent of `node`, so that it can stand for it. */
-static bool stands_for(const hs_plan *plan, int32_t id, const plan_node *node)
+static int32_t itself_or_none(const graph_builder *b, int32_t id, const graph_node *node)
 {
-    const plan_node *x = &plan->node[id];
-    return x->extent == node->extent && hs_shape_equal(&x->shape, &node->shape);
+    return stands_for(b, id, node) ? id : NO_NODE;
+}
+
+/* Operand 1 - i, if operand i is this constant and the other can stand for the node. */
+static int32_t without_constant(const graph_builder *b, const graph_node *node, int i,
+                                double number)
+{
+    return is_constant(b, node->input[i], number) ? itself_or_none(b, node->input[1 - i], node)
+                                                  : NO_NODE;
 }
 
 /* A constant as kernels see it. */
-static double in_type(const hs_plan *plan, double number)
+static double in_type(const graph_builder *b, double number)
 {
-    return plan->dtype == HS_F32 ? (double)(float)number : number;
+    return b->plan->request->dtype == HS_F32 ? (double)(float)number : number;
 }
 
-/* Folds an op on constants; false if it is not one of the few that gradients make. */
-static bool fold(op_code op, double a, double b, double *result)
-{
-    switch (op) {
-    case OP_add:
-        *result = a + b;
-        return true;
-    case OP_sub:
-        *result = a - b;
-        return true;
-    case OP_mul:
-        *result = a * b;
-        return true;
-    case OP_div:
-        *result = a / b;
-        return true;
-    case OP_neg:
-        *result = -a;
-        return true;
-    case OP_square:
-        *result = a * a;
-        return true;
-    default:
-        return false;
-    }
-}
-
-static void become(plan_node *node, op_code op, int32_t a, int32_t b)
+static void become(graph_node *node, op_code op, int32_t x, int32_t y)
 {
     node->op = op;
-    node->inputs = b < 0 ? 1 : 2;
-    node->input[0] = a;
-    if (b >= 0)
-        node->input[1] = b;
+    node->inputs = y < 0 ? 1 : 2;
+    node->input[0] = x;
+    if (y >= 0)
+        node->input[1] = y;
 }
 
-/* The node under a reshape, or the node itself. */
-static int32_t under_reshape(const hs_plan *plan, int32_t id)
-{
-    return plan->node[id].op == OP_reshape ? plan->node[id].input[0] : id;
-}
+/* ---- Elementwise ops ------------------------------------------------------------------------- */
 
-/* Which operand of the multiplication that makes operand i of a product is one number, for the batch or for each row,
- * while the other has the shape of the result; SIGN if it is a negation, -1 if none is. */
-enum { SIGN = 2 };
-static int factor_of(const hs_plan *plan, const plan_node *product, int i)
+/* Whether all operands of an elementwise node are constants; the node's value, by its own kernel. */
+static bool fold(const graph_builder *b, const graph_node *node, double *result)
 {
-    const plan_node *scaled = &plan->node[under_reshape(plan, product->input[i])];
-    if (scaled->op == OP_neg && stands_for(plan, scaled->input[0], scaled))
-        return SIGN;
-    for (int k = 0; scaled->op == OP_mul && k < 2; k++) {
-        const plan_node *factor = &plan->node[scaled->input[k]];
-        if (factor->count == 1 && factor->extent <= product->extent &&
-            stands_for(plan, scaled->input[1 - k], scaled))
-            return k;
-    }
-    return -1;
-}
-
-/* Rewrites (number * vector) * shared matrix as number * (vector * matrix), if the result has fewer coordinates than
- * the vector. Gradients of sums make such products. False without memory. */
-static bool pull_factor_out(hs_plan *plan, node_table *table, plan_node *node)
-{
-    for (int i = 0; i < 2; i++) {
-        const int32_t in = node->input[i], scaled = under_reshape(plan, in);
-        const int k = factor_of(plan, node, i);
-        if (k < 0 || plan->node[scaled].count <= node->count || node->extent == HS_SHARED ||
-            plan->node[node->input[1 - i]].extent != HS_SHARED)
-            continue;
-        const int32_t factor = k == SIGN ? -1 : plan->node[scaled].input[k];
-        int32_t *inputs = hs_arena_alloc(&plan->arena, 3 * sizeof *inputs);
-        if (!inputs)
+    const plan_request *request = b->plan->request;
+    enum { ALL_SCALARS = 7 };
+    double operand[3] = { 0 }, value[HS_ALIGN / sizeof(double)];
+    for (int i = 0; i < node->inputs; i++) {
+        const graph_node *in = at(b, node->input[i]);
+        if (in->op != OP_constant)
             return false;
-        int32_t vector = inputs[2] = plan->node[scaled].input[k == 0];
-        if (in != scaled) {
-            plan_node shaped = plan->node[in];
-            shaped.input = inputs + 2;
-            vector = hs__graph_find(plan, table, &shaped);
-        }
-        plan_node product = *node;
-        product.input = inputs;
-        inputs[i] = vector;
-        inputs[1 - i] = node->input[1 - i];
-        const int32_t made = vector < 0 ? -1 : hs__graph_find(plan, table, &product);
-        if (made < 0)
-            return false;
-        node->attributes = plan->node[scaled].attributes;
-        if (k == SIGN)
-            become(node, OP_neg, made, -1);
-        else
-            become(node, OP_mul, factor < made ? factor : made, factor < made ? made : factor);
-        return true;
+        hs_number_set(request->dtype, &operand[i], 0, in->number);
     }
+    request->elementwise->op[node->op](request->elementwise->lanes, value, &operand[0], &operand[1],
+                                       &operand[2], ALL_SCALARS,
+                                       node->attributes ? node->attributes->order : 0);
+    *result = hs_number_get(request->dtype, value, 0);
     return true;
 }
 
-/* The parts that a value is joined from along an axis: itself, unless it is so joined. */
-static int parts_of(const hs_plan *plan, int32_t id, int axis, const int32_t **parts)
+/* Of any elementwise node: kernels stretch operands themselves, constants are computed now, and operands that may
+ * change places are ordered, so that equal nodes are found. */
+static int32_t simplify_elementwise(graph_builder *b, graph_node *node)
 {
-    const plan_node *node = &plan->node[id];
-    const bool joined = node->op == OP_concat && node->attributes->axis == axis;
-    *parts = joined ? node->input : NULL;
-    return joined ? node->inputs : 1;
-}
-
-/* Two values padded with zeros, of which one begins where the other ends, as gradients of slices: their sum is both
- * joined, and padded if they do not fill everything. Returns what hs__graph_simplify() does. */
-static int32_t join_pads(hs_plan *plan, node_table *table, plan_node *node)
-{
-    const plan_node *pad[2] = { &plan->node[node->input[0]], &plan->node[node->input[1]] };
-    for (int i = 0; i < 2; i++)
-        if (pad[i]->op != OP_pad || pad[i]->extent != node->extent ||
-            !has_shape(pad[i], &node->shape))
-            return -1;
-    const int axis = pad[0]->attributes->axis;
-    if (pad[1]->attributes->axis != axis)
-        return -1;
-    const int low = pad[0]->attributes->first > pad[1]->attributes->first;
-    const plan_node below = *pad[low], above = *pad[1 - low];
-    const int32_t ends[2] = { below.input[0], above.input[0] };
-    hs_shape shape = plan->node[ends[0]].shape;
-    if (below.attributes->first + shape.dim[axis] != above.attributes->first)
-        return -1;
-    shape.dim[axis] += plan->node[ends[1]].shape.dim[axis];
-    const int32_t *parts[2];
-    const int count[2] = { parts_of(plan, ends[0], axis, &parts[0]),
-                           parts_of(plan, ends[1], axis, &parts[1]) };
-    op_attributes *attributes = hs_arena_alloc(&plan->arena, 2 * sizeof *attributes);
-    int32_t *input =
-        hs_arena_alloc(&plan->arena, (size_t)(count[0] + count[1] + 1) * sizeof *input);
-    if (!attributes || !input)
-        return -2;
-    for (int k = 0, at = 0; k < 2; k++)
-        for (int i = 0; i < count[k]; i++)
-            input[at++] = parts[k] ? parts[k][i] : ends[k];
-    attributes[0] = attributes[1] = (op_attributes){ .axis = axis };
-    plan_node joined = { .op = OP_concat,
-                         .extent = node->extent,
-                         .shape = shape,
-                         .count = hs_shape_count(&shape),
-                         .inputs = count[0] + count[1],
-                         .input = input,
-                         .attributes = &attributes[0],
-                         .tape_id = node->tape_id };
-    const int32_t id = hs__graph_add(plan, table, &joined);
-    if (id < 0)
-        return -2;
-    attributes[1].first = below.attributes->first;
-    attributes[1].end = above.attributes->end;
-    if (attributes[1].first == 0 && attributes[1].end == 0)
-        return id;
-    node->op = OP_pad;
-    node->inputs = 1;
-    node->input[0] = id;
-    node->attributes = &attributes[1];
-    return -1;
+    int32_t *in = node->input;
+    for (int i = 0; i < node->inputs; i++)
+        while (at(b, in[i])->op == OP_broadcast)
+            in[i] = at(b, in[i])->input[0];
+    double number;
+    if (fold(b, node, &number)) {
+        const int32_t folded = hs__graph_constant(b, number, node->tape_id);
+        if (folded < 0)
+            return OUT_OF_MEMORY;
+        if (stands_for(b, folded, node))
+            return folded;
+        node->attributes = NULL;
+        become(node, OP_broadcast, folded, -1);
+        return NO_NODE;
+    }
+    if ((hs__op_table[node->op].traits & OP_COMMUTES) && in[0] > in[1])
+        become(node, node->op, in[1], in[0]);
+    return NO_NODE;
 }
 
 /* If `id` is a constant times a value: that value, and the constant. */
-static int32_t constant_multiple(const hs_plan *plan, int32_t id, double *constant)
+static int32_t constant_multiple(const graph_builder *b, int32_t id, double *constant)
 {
-    const plan_node *node = &plan->node[id];
+    const graph_node *node = at(b, id);
     *constant = -1;
     if (node->op == OP_neg)
         return node->input[0];
     for (int i = 0; node->op == OP_mul && i < 2; i++)
-        if (plan->node[node->input[i]].op == OP_constant) {
-            *constant = in_type(plan, plan->node[node->input[i]].number);
+        if (at(b, node->input[i])->op == OP_constant) {
+            *constant = in_type(b, at(b, node->input[i])->number);
             return node->input[1 - i];
         }
     return -1;
 }
 
-/* Makes `node` a constant times a value; false without memory. */
-static bool become_multiple(hs_plan *plan, node_table *table, plan_node *node, double constant,
-                            int32_t of)
+/* Makes `node` a constant times a value. */
+static int32_t become_multiple(graph_builder *b, graph_node *node, double constant, int32_t of)
 {
     int32_t factor = -1;
-    if (constant != -1 && (factor = hs__graph_constant(plan, table, constant, node->tape_id)) < 0)
-        return false;
+    if (constant != -1 && (factor = hs__graph_constant(b, constant, node->tape_id)) < 0)
+        return OUT_OF_MEMORY;
     become(node, factor < 0 ? OP_neg : OP_mul, of, factor);
-    return true;
+    return LOOK_AGAIN;
 }
 
 /* Products of constants stay far from the ends of f32's range, where rounding would be coarse. */
@@ -221,162 +128,286 @@ static bool is_moderate(double x)
     return (x > 1e-15 && x < 1e15) || (x < -1e-15 && x > -1e15);
 }
 
-/* (-a) b as a (-b), where b has fewer numbers; input i of the product is -a. False without memory. */
-static bool negate_smaller(hs_plan *plan, node_table *table, plan_node *node, int i)
+/* `node` is c times a value: constants are gathered in front of it, and a factor -1 is a sign. */
+static int32_t gather_constants(graph_builder *b, graph_node *node, double c, int32_t of)
 {
-    const int32_t a = plan->node[node->input[i]].input[0];
-    const plan_node b = plan->node[node->input[1 - i]];
-    const int32_t negative = hs__graph_make(plan, table, OP_neg, node->input[1 - i], -1, b.extent,
-                                            &b.shape, node->tape_id);
-    if (negative >= 0)
-        become(node, OP_mul, a, negative);
-    return negative >= 0;
+    double d;
+    const int32_t under = constant_multiple(b, of, &d);
+    if (under >= 0 && is_moderate(c) && is_moderate(d))
+        return become_multiple(b, node, in_type(b, c * d), under);
+    return node->op == OP_mul && c == -1 ? become_multiple(b, node, c, of) : NO_NODE;
 }
 
-/* Constants are gathered in front of a value, and signs become those of additions: gradients of squares are
- * c x + c x. Sets *changed if there was something to rewrite; false without memory. */
-static bool gather_constants(hs_plan *plan, node_table *table, plan_node *node, bool *changed)
+/* (-a) b as a (-b), where b has fewer numbers; input i of the product is -a. */
+static int32_t negate_smaller(graph_builder *b, graph_node *node, int i)
+{
+    const int32_t a = at(b, node->input[i])->input[0];
+    const graph_node other = *at(b, node->input[1 - i]);
+    const int32_t negative = hs__graph_make(b, OP_neg, node->input[1 - i], -1, other.extent,
+                                            &other.shape, node->tape_id);
+    if (negative < 0)
+        return OUT_OF_MEMORY;
+    become(node, OP_mul, a, negative);
+    return LOOK_AGAIN;
+}
+
+static int32_t simplify_copy(graph_builder *b, graph_node *node)
+{
+    return itself_or_none(b, node->input[0], node);
+}
+
+static int32_t simplify_neg(graph_builder *b, graph_node *node)
+{
+    const graph_node *of = at(b, node->input[0]);
+    if (of->op == OP_neg && stands_for(b, of->input[0], node))
+        return of->input[0];
+    return gather_constants(b, node, -1, node->input[0]);
+}
+
+static int32_t simplify_mul(graph_builder *b, graph_node *node)
 {
     const int32_t *in = node->input;
-    double c = 1, d = 1;
-    int32_t of = -1;
-    *changed = true;
-    switch (node->op) {
-    case OP_add:
-        if (in[0] == in[1]) {
-            of = constant_multiple(plan, in[0], &c);
-            if (of >= 0 && is_moderate(c))
-                return become_multiple(plan, table, node, 2 * c, of);
-            return become_multiple(plan, table, node, 2, in[0]);
-        }
-        for (int i = 0; i < 2; i++)
-            if (plan->node[in[i]].op == OP_neg) {
-                become(node, OP_sub, in[1 - i], plan->node[in[i]].input[0]);
-                return true;
-            }
-        break;
-    case OP_sub:
-        if (plan->node[in[1]].op == OP_neg) {
-            become(node, OP_add, in[0], plan->node[in[1]].input[0]);
-            return true;
-        }
-        break;
-    case OP_mul:
-        if (in[0] == in[1]) {
-            become(node, OP_square, in[0], -1);
-            return true;
-        }
-        for (int i = 0; i < 2 && of < 0; i++)
-            if (plan->node[in[i]].op == OP_constant) {
-                c = in_type(plan, plan->node[in[i]].number);
-                of = in[1 - i];
-            } else if (plan->node[in[i]].op == OP_neg && plan->node[in[i]].count == node->count &&
-                       plan->node[in[1 - i]].count < node->count)
-                return negate_smaller(plan, table, node, i);
-        break;
-    case OP_neg:
-        c = -1;
-        of = in[0];
-        break;
-    default:
-        break;
+    for (int i = 0; i < 2; i++) {
+        const int32_t other = without_constant(b, node, i, 1);
+        if (other >= 0)
+            return other;
     }
-    const int32_t under = of < 0 ? -1 : constant_multiple(plan, of, &d);
-    if (under >= 0 && is_moderate(c) && is_moderate(d))
-        return become_multiple(plan, table, node, in_type(plan, c * d), under);
-    if (node->op == OP_mul && of >= 0 && c == -1)
-        return become_multiple(plan, table, node, c, of);
-    *changed = false;
-    return true;
+    if (in[0] == in[1]) {
+        become(node, OP_square, in[0], -1);
+        return LOOK_AGAIN;
+    }
+    for (int i = 0; i < 2; i++) {
+        const graph_node *factor = at(b, in[i]);
+        if (factor->op == OP_constant)
+            return gather_constants(b, node, in_type(b, factor->number), in[1 - i]);
+        if (factor->op == OP_neg && factor->count == node->count &&
+            at(b, in[1 - i])->count < node->count)
+            return negate_smaller(b, node, i);
+    }
+    return NO_NODE;
 }
 
-static int32_t simplify_once(hs_plan *plan, node_table *table, plan_node *node)
+static int32_t simplify_sub(graph_builder *b, graph_node *node)
+{
+    const int32_t *in = node->input;
+    if (at(b, in[1])->op != OP_neg)
+        return without_constant(b, node, 1, 0);
+    become(node, OP_add, in[0], at(b, in[1])->input[0]);
+    return LOOK_AGAIN;
+}
+
+static int32_t simplify_div(graph_builder *b, graph_node *node)
+{
+    return without_constant(b, node, 1, 1);
+}
+
+/* A sum of softplus may read the sigmoid, if a gradient needs that too: then it comes first. */
+static int32_t simplify_softplus(graph_builder *b, graph_node *node)
+{
+    const int32_t sigmoid = hs__graph_make(b, OP_sigmoid, node->input[0], -1, node->extent,
+                                           &node->shape, node->tape_id);
+    return sigmoid < 0 ? OUT_OF_MEMORY : NO_NODE;
+}
+
+/* The parts that a value is joined from along an axis: itself, unless it is so joined. */
+static int parts_of(const graph_builder *b, int32_t id, int axis, const int32_t **parts)
+{
+    const graph_node *node = &b->graph->node[id];
+    const bool joined = node->op == OP_concat && node->attributes->axis == axis;
+    *parts = joined ? node->input : NULL;
+    return joined ? node->inputs : 1;
+}
+
+/* Two values padded with zeros, of which one begins where the other ends, as gradients of slices: their sum is both
+ * joined, and padded if they do not fill everything.  */
+static int32_t join_pads(graph_builder *b, graph_node *node)
+{
+    const graph_node *pad[2] = { &b->graph->node[node->input[0]], &b->graph->node[node->input[1]] };
+    for (int i = 0; i < 2; i++)
+        if (pad[i]->op != OP_pad || pad[i]->extent != node->extent ||
+            !has_shape(pad[i], &node->shape))
+            return NO_NODE;
+    const int axis = pad[0]->attributes->axis;
+    if (pad[1]->attributes->axis != axis)
+        return NO_NODE;
+    const int low = pad[0]->attributes->first > pad[1]->attributes->first;
+    const graph_node below = *pad[low], above = *pad[1 - low];
+    const int32_t ends[2] = { below.input[0], above.input[0] };
+    hs_shape shape = b->graph->node[ends[0]].shape;
+    if (below.attributes->first + shape.dim[axis] != above.attributes->first)
+        return NO_NODE;
+    shape.dim[axis] += b->graph->node[ends[1]].shape.dim[axis];
+    const int32_t *parts[2];
+    const int count[2] = { parts_of(b, ends[0], axis, &parts[0]),
+                           parts_of(b, ends[1], axis, &parts[1]) };
+    op_attributes *attributes = hs_arena_alloc(b->plan->arena, 2 * sizeof *attributes);
+    int32_t *input =
+        hs_arena_alloc(b->plan->arena, (size_t)(count[0] + count[1] + 1) * sizeof *input);
+    if (!attributes || !input)
+        return OUT_OF_MEMORY;
+    for (int k = 0, at = 0; k < 2; k++)
+        for (int i = 0; i < count[k]; i++)
+            input[at++] = parts[k] ? parts[k][i] : ends[k];
+    attributes[0] = attributes[1] = (op_attributes){ .axis = axis };
+    graph_node joined = { .op = OP_concat,
+                          .extent = node->extent,
+                          .shape = shape,
+                          .count = hs_shape_count(&shape),
+                          .inputs = count[0] + count[1],
+                          .input = input,
+                          .attributes = &attributes[0],
+                          .tape_id = node->tape_id };
+    const int32_t id = hs__graph_add(b, &joined);
+    if (id < 0)
+        return OUT_OF_MEMORY;
+    attributes[1].first = below.attributes->first;
+    attributes[1].end = above.attributes->end;
+    if (attributes[1].first == 0 && attributes[1].end == 0)
+        return id;
+    node->op = OP_pad;
+    node->inputs = 1;
+    node->input[0] = id;
+    node->attributes = &attributes[1];
+    return NO_NODE;
+}
+
+/* Gradients of squares are c x + c x. */
+static int32_t double_value(graph_builder *b, graph_node *node)
+{
+    double c;
+    const int32_t of = constant_multiple(b, node->input[0], &c);
+    return of >= 0 && is_moderate(c) ? become_multiple(b, node, 2 * c, of)
+                                     : become_multiple(b, node, 2, node->input[0]);
+}
+
+static int32_t simplify_add(graph_builder *b, graph_node *node)
+{
+    const int32_t *in = node->input;
+    for (int i = 0; i < 2; i++) {
+        const int32_t other = without_constant(b, node, i, 0);
+        if (other >= 0)
+            return other;
+    }
+    const int32_t joined = join_pads(b, node);
+    if (joined != NO_NODE || node->op != OP_add)
+        return joined;
+    if (in[0] == in[1])
+        return double_value(b, node);
+    for (int i = 0; i < 2; i++)
+        if (at(b, in[i])->op == OP_neg) {
+            become(node, OP_sub, in[1 - i], at(b, in[i])->input[0]);
+            return LOOK_AGAIN;
+        }
+    return NO_NODE;
+}
+
+/* ---- Other ops ------------------------------------------------------------------------------- */
+
+static int32_t simplify_reshape(graph_builder *b, graph_node *node)
 {
     int32_t *in = node->input;
-    if (hs__op_table[node->op].kind == KIND_ELEMENTWISE) {
-        /* Elementwise kernels stretch their operands themselves. */
-        for (int i = 0; i < node->inputs; i++)
-            while (plan->node[in[i]].op == OP_broadcast)
-                in[i] = plan->node[in[i]].input[0];
-        double number;
-        const plan_node *a = &plan->node[in[0]], *b = &plan->node[in[node->inputs - 1]];
-        if (a->op == OP_constant && b->op == OP_constant && node->inputs <= 2 &&
-            fold(node->op, in_type(plan, a->number), in_type(plan, b->number), &number)) {
-            const int32_t folded =
-                constant_or_none(plan, table, in_type(plan, number), node->tape_id);
-            if (folded < 0 || stands_for(plan, folded, node))
-                return folded;
-            node->op = OP_broadcast;
-            node->inputs = 1;
-            in[0] = folded;
-            return -1;
-        }
-        if ((node->op == OP_add || node->op == OP_mul) && in[0] > in[1]) {
-            const int32_t swap = in[0];
-            in[0] = in[1];
-            in[1] = swap;
-        }
+    while (at(b, in[0])->op == OP_reshape)
+        in[0] = at(b, in[0])->input[0];
+    const graph_node *of = at(b, in[0]);
+    if (of->op == OP_broadcast && at(b, of->input[0])->count == 1) { /* one number, any shape */
+        become(node, OP_broadcast, of->input[0], -1);
+        return NO_NODE;
     }
-    switch (node->op) {
-    case OP_copy:
-    case OP_stop:
-        return stands_for(plan, in[0], node) ? in[0] : -1;
-    case OP_neg:
-        if (plan->node[in[0]].op == OP_neg && stands_for(plan, plan->node[in[0]].input[0], node))
-            return plan->node[in[0]].input[0];
-        return -1;
-    case OP_mul:
-        for (int i = 0; i < 2; i++)
-            if (is_constant(plan, in[i], 1) && stands_for(plan, in[1 - i], node))
-                return in[1 - i];
-        return -1;
-    case OP_add:
-        for (int i = 0; i < 2; i++)
-            if (is_constant(plan, in[i], 0) && stands_for(plan, in[1 - i], node))
-                return in[1 - i];
-        return join_pads(plan, table, node);
-    case OP_sub:
-        return is_constant(plan, in[1], 0) && stands_for(plan, in[0], node) ? in[0] : -1;
-    case OP_div:
-        return is_constant(plan, in[1], 1) && stands_for(plan, in[0], node) ? in[0] : -1;
-    case OP_reshape:
-        while (plan->node[in[0]].op == OP_reshape)
-            in[0] = plan->node[in[0]].input[0];
-        if (plan->node[in[0]].op == OP_broadcast &&
-            plan->node[plan->node[in[0]].input[0]].count == 1) { /* one number, any shape */
-            node->op = OP_broadcast;
-            in[0] = plan->node[in[0]].input[0];
-            return -1;
-        }
-        return stands_for(plan, in[0], node) ? in[0] : -1;
-    case OP_broadcast:
-        while (plan->node[in[0]].op == OP_broadcast)
-            in[0] = plan->node[in[0]].input[0];
-        return stands_for(plan, in[0], node) ? in[0] : -1;
-    case OP_matmul:
-        return pull_factor_out(plan, table, node) ? -1 : -2;
-    case OP_sum_to:
-        return table->expands ? hs__graph_expand_sum(plan, table, node) : -1;
-    case OP_count:
-        return constant_or_none(plan, table,
-                                (double)plan->starts * (node->attributes->axis == HS_ROW
-                                                            ? (double)plan->rows_per_start
-                                                            : 1.0),
-                                node->tape_id);
-    default:
-        return -1;
-    }
+    return itself_or_none(b, in[0], node);
 }
 
-int32_t hs__graph_simplify(hs_plan *plan, node_table *table, plan_node *node)
+static int32_t simplify_broadcast(graph_builder *b, graph_node *node)
 {
-    for (bool changed = true;;) {
-        const int32_t other = simplify_once(plan, table, node);
-        if (other != -1)
-            return other;
-        if (!gather_constants(plan, table, node, &changed))
-            return -2;
-        if (!changed)
-            return -1;
+    while (at(b, node->input[0])->op == OP_broadcast)
+        node->input[0] = at(b, node->input[0])->input[0];
+    return itself_or_none(b, node->input[0], node);
+}
+
+/* The node under a reshape, or the node itself. */
+static int32_t under_reshape(const graph_builder *b, int32_t id)
+{
+    return b->graph->node[id].op == OP_reshape ? b->graph->node[id].input[0] : id;
+}
+
+/* Which operand of the multiplication that makes operand i of a product is one number, for the batch or for each row,
+ * while the other has the shape of the result; SIGN if it is a negation, -1 if none is. */
+enum { SIGN = 2 };
+static int factor_of(const graph_builder *b, const graph_node *product, int i)
+{
+    const graph_node *scaled = &b->graph->node[under_reshape(b, product->input[i])];
+    if (scaled->op == OP_neg && stands_for(b, scaled->input[0], scaled))
+        return SIGN;
+    for (int k = 0; scaled->op == OP_mul && k < 2; k++) {
+        const graph_node *factor = &b->graph->node[scaled->input[k]];
+        if (factor->count == 1 && factor->extent <= product->extent &&
+            stands_for(b, scaled->input[1 - k], scaled))
+            return k;
     }
+    return -1;
+}
+
+/* Rewrites (number * vector) * shared matrix as number * (vector * matrix), if the result has fewer coordinates than
+ * the vector. Gradients of sums make such products. */
+static int32_t simplify_matmul(graph_builder *b, graph_node *node)
+{
+    for (int i = 0; i < 2; i++) {
+        const int32_t in = node->input[i], scaled = under_reshape(b, in);
+        const int k = factor_of(b, node, i);
+        if (k < 0 || b->graph->node[scaled].count <= node->count || node->extent == HS_SHARED ||
+            b->graph->node[node->input[1 - i]].extent != HS_SHARED)
+            continue;
+        const int32_t factor = k == SIGN ? -1 : b->graph->node[scaled].input[k];
+        int32_t *inputs = hs_arena_alloc(b->plan->arena, 3 * sizeof *inputs);
+        if (!inputs)
+            return OUT_OF_MEMORY;
+        int32_t vector = inputs[2] = b->graph->node[scaled].input[k == 0];
+        if (in != scaled) {
+            graph_node shaped = b->graph->node[in];
+            shaped.input = inputs + 2;
+            vector = hs__graph_find(b, &shaped);
+        }
+        graph_node product = *node;
+        product.input = inputs;
+        inputs[i] = vector;
+        inputs[1 - i] = node->input[1 - i];
+        const int32_t made = vector < 0 ? -1 : hs__graph_find(b, &product);
+        if (made < 0)
+            return OUT_OF_MEMORY;
+        node->attributes = b->graph->node[scaled].attributes;
+        if (k == SIGN)
+            become(node, OP_neg, made, -1);
+        else
+            become(node, OP_mul, factor < made ? factor : made, factor < made ? made : factor);
+        return NO_NODE;
+    }
+    return NO_NODE;
+}
+
+/* ---- The table ------------------------------------------------------------------------------- */
+
+static graph_rule *const rule_of[OP_COUNT] = {
+    [OP_copy] = simplify_copy,       [OP_stop] = simplify_copy,
+    [OP_neg] = simplify_neg,         [OP_mul] = simplify_mul,
+    [OP_add] = simplify_add,         [OP_sub] = simplify_sub,
+    [OP_div] = simplify_div,         [OP_softplus] = simplify_softplus,
+    [OP_reshape] = simplify_reshape, [OP_broadcast] = simplify_broadcast,
+    [OP_matmul] = simplify_matmul,
+};
+
+int32_t hs__simplify_node(graph_builder *b, graph_node *node)
+{
+    int32_t found;
+    do {
+        found = NO_NODE;
+        if (hs__op_table[node->op].kind == KIND_ELEMENTWISE)
+            found = simplify_elementwise(b, node);
+        if (found == NO_NODE && rule_of[node->op])
+            found = rule_of[node->op](b, node);
+    } while (found == LOOK_AGAIN);
+    return found;
+}
+
+bool hs__graph_simplify(const hs_plan *plan, plan_graph *graph)
+{
+    return hs__graph_replace(plan, graph, hs__simplify_node);
 }

@@ -34,12 +34,6 @@ static void newton_free(newton *n)
     hs_tape_free(n->tape);
 }
 
-static hs_status tape_failed(hs_session *s, const newton *n, hs_status status)
-{
-    const char *error = n->tape ? hs_tape_error(n->tape) : "";
-    return hs_session_fail(s, status, "%s", error[0] ? error : hs_status_text(status));
-}
-
 static hs_status newton_init(hs_session *s, newton *n, const hs_target *target, const double *start)
 {
     const size_t d = hs_target_dim(target);
@@ -70,14 +64,14 @@ static hs_status newton_init(hs_session *s, newton *n, const hs_target *target, 
     hs_var slope = hs_target_score_at(target, n->points, HS_HERE);
     hs_grad(hs_dot(slope, n->direction), &n->points, 1, &n->product);
 
-    const int threads = hs_session_threads(s);
-    hs_status status = hs_plan_new(&n->climb, (hs_var[]){ n->value, n->slope }, 2,
-                                   &(hs_plan_options){ .threads = threads });
+    hs_message message;
+    hs_plan_options options = { .threads = hs_session_threads(s), .message = &message };
+    hs_status status = hs_plan_new(&n->climb, (hs_var[]){ n->value, n->slope }, 2, &options);
+    options.starts = d;
     if (!status)
-        status = hs_plan_new(&n->curve, &n->product, 1,
-                             &(hs_plan_options){ .starts = d, .threads = threads });
+        status = hs_plan_new(&n->curve, &n->product, 1, &options);
     if (status)
-        return tape_failed(s, n, status);
+        return hs_session_fail(s, status, "%s", message.text);
     hs_plan_set(n->curve, n->points, n->copies);
     hs_plan_set(n->curve, n->direction, n->units);
     return HS_OK;
@@ -189,7 +183,7 @@ hs_status hs_laplace_approximation(hs_session *s, const hs_target *target, const
         if (!status && found)
             status = curve(&n);
         if (status) {
-            tape_failed(s, &n, status);
+            hs_session_fail(s, status, "%s", hs_status_text(status));
         } else {
             memcpy(n.factor, n.hessian, n.dim * n.dim * sizeof *n.factor);
             if (!found || !hs__cholesky_factor(n.factor, n.dim))

@@ -106,7 +106,8 @@ static hs_plan *make_plan(const problem *p, size_t outputs, int threads, bool tr
                                                              .rows_per_start = ROWS,
                                                              .shard_starts = 2,
                                                              .threads = threads,
-                                                             .trace = trace });
+                                                             .trace = trace,
+                                                             .always = "expand" });
     ck_assert_msg(!status, "%s", hs_tape_error(p->tape));
     return plan;
 }
@@ -143,10 +144,8 @@ START_TEST(numbers_are_those_of_the_tape)
     const problem p = make_problem(dtype, losses[_i / 2]);
     for (size_t outputs = 1; outputs <= p.outputs; outputs++) {
         hs_plan *apart = make_plan(&p, outputs, 1, true);
-        hs__graph_always_expands = true;
         hs_plan *one = make_plan(&p, outputs, 1, false),
                 *several = make_plan(&p, outputs, 3, false);
-        hs__graph_always_expands = false;
         run(apart, &p, dtype);
         run(one, &p, dtype);
         run(several, &p, dtype);
@@ -189,10 +188,10 @@ START_TEST(nothing_long_is_kept)
     hs_plan *plan;
     ck_assert(!hs_plan_new(&plan, (hs_var[]){ loss, slope }, 2,
                            &(hs_plan_options){ .rows_per_start = PROPOSALS }));
-    ck_assert_uint_lt(plan->shard_bytes, D * sizeof(float));
+    ck_assert_uint_lt(plan->layout->shard_bytes, D * sizeof(float));
     int sweeps = 0;
-    for (int32_t i = 0; i < plan->steps[STAGE_SHARD]; i++)
-        sweeps += plan->step[STAGE_SHARD][i].sweep != NULL;
+    for (int32_t i = 0; i < plan->code->steps[STAGE_SHARD]; i++)
+        sweeps += plan->code->step[STAGE_SHARD][i].loop != NULL;
     ck_assert_int_eq(sweeps, 1);
     hs_plan_free(plan);
     hs_tape_free(tape);
@@ -209,9 +208,8 @@ START_TEST(long_chains_end)
         y = hs_add(hs_scale(y, 0.9), hs_mul(hs_scale(y, 0.05), n));
     hs_var total = hs_sum_rows(hs_sum_last(y));
     hs_plan *plan, *traced;
-    hs__graph_always_expands = true;
-    ck_assert(!hs_plan_new(&plan, &total, 1, &(hs_plan_options){ .starts = STARTS }));
-    hs__graph_always_expands = false;
+    ck_assert(
+        !hs_plan_new(&plan, &total, 1, &(hs_plan_options){ .starts = STARTS, .always = "expand" }));
     ck_assert(
         !hs_plan_new(&traced, &total, 1, &(hs_plan_options){ .starts = STARTS, .trace = true }));
     ck_assert(!hs_plan_run(plan, &(hs_run){ .seed = 1 }) &&

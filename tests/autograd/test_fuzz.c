@@ -4,7 +4,7 @@
 #include "support/tape_interpreter.h"
 
 #include <hastings.h>
-#include "autograd/plan/plan_internal.h"
+#include "autograd/tape_internal.h"
 
 #include <string.h>
 
@@ -23,9 +23,10 @@ static bool verbose;
 
 static void explain(const graph *g, uint64_t seed, const hs_plan_options *options, const char *what)
 {
-    fprintf(stderr, "seed %llu: %s; %s, %zu starts x %zu rows, shards of %zu, %s\n",
+    fprintf(stderr, "seed %llu: %s; %s, %zu starts x %zu rows, shards of %zu, %s, without \"%s\"\n",
             (unsigned long long)seed, what, hs_dtype_name(hs_tape_dtype(g->tape)), g->starts,
-            g->rows_per_start, options->shard_starts, options->trace ? "traced" : "fused");
+            g->rows_per_start, options->shard_starts, options->trace ? "traced" : "fused",
+            options->without ? options->without : "");
     if (verbose)
         hs_tape_print(g->tape, stderr);
 }
@@ -80,6 +81,20 @@ static void forget(graph *g)
 
 typedef enum { AGREES, FRAGILE, WRONG } verdict;
 
+/* Each optional pass in turn is switched off. */
+static const char *optional_pass(uint64_t turn)
+{
+    const hs_pass *pass;
+    size_t count = 0;
+    for (size_t i = 0; (pass = hs_plan_pass(i)); i++)
+        count += pass->optional;
+    turn %= count;
+    for (size_t i = 0; (pass = hs_plan_pass(i)); i++)
+        if (pass->optional && turn-- == 0)
+            return pass->name;
+    return "";
+}
+
 static verdict try_seed(uint64_t seed, hs_dtype dtype)
 {
     static graph g;
@@ -108,16 +123,15 @@ static verdict try_seed(uint64_t seed, hs_dtype dtype)
             ti.fragile = ti.fragile || !(fabs(ti.value[g.output[o].id][i]) < 1e6);
     }
     verdict result = ti.fragile ? FRAGILE : AGREES;
-    for (int cut = 0; cut < 3 && result == AGREES; cut++) {
+    const char *without = optional_pass(seed);
+    for (int cut = 0; cut < 4 && result == AGREES; cut++) {
         const hs_plan_options options = { .starts = g.starts,
                                           .rows_per_start = g.rows_per_start,
                                           .threads = 1 + (int)below(3),
                                           .shard_starts = cut == 0 ? 0 : 1 + below(g.starts + 2),
-                                          .trace = cut == 2 };
-        hs__sweep_least_bytes = cut == 1 ? 0 : 16384;
-        hs__sweep_chunk_bytes = cut == 1 ? 0 : 65536;
-        hs__sweep_tall = cut == 1 ? 0 : 8; /* any product may make or sum a vector of a sweep */
-        hs__graph_always_expands = cut == 1;
+                                          .trace = cut == 2,
+                                          .without = cut == 3 ? without : "",
+                                          .always = cut == 1 || cut == 3 ? "loops,expand" : "" };
         if (!plan_agrees(&g, &ti, &options, seed))
             result = WRONG;
     }

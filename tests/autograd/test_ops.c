@@ -91,17 +91,17 @@ typedef struct {
         (void)a, (void)b, (void)c, (void)third_order;                                              \
         return expression;                                                                         \
     }
-#define HS_UNARY(name, where, kernel, ga, doc)           RECORD(name, hs_##name(a))
-#define HS_BINARY(name, where, kernel, ga, gb, doc)      RECORD(name, hs_##name(a, b))
-#define HS_TERNARY(name, where, kernel, ga, gb, gc, doc) RECORD(name, hs_##name(a, b, c))
-#define HS_OP(name, ga, example, doc)                    RECORD(name, example)
+#define HS_UNARY(name, traits, where, kernel, ga, doc)           RECORD(name, hs_##name(a))
+#define HS_BINARY(name, traits, where, kernel, ga, gb, doc)      RECORD(name, hs_##name(a, b))
+#define HS_TERNARY(name, traits, where, kernel, ga, gb, gc, doc) RECORD(name, hs_##name(a, b, c))
+#define HS_OP(name, traits, ga, example, doc)                    RECORD(name, example)
 #include <hastings/autograd/ops.def>
 
 static const op_case cases[] = {
-#define HS_UNARY(name, where, kernel, ga, doc)           { #name, 1, where, record_##name },
-#define HS_BINARY(name, where, kernel, ga, gb, doc)      { #name, 2, where, record_##name },
-#define HS_TERNARY(name, where, kernel, ga, gb, gc, doc) { #name, 3, where, record_##name },
-#define HS_OP(name, ga, example, doc)                    { #name, 0, REAL, record_##name },
+#define HS_UNARY(name, traits, where, kernel, ga, doc)           { #name, 1, where, record_##name },
+#define HS_BINARY(name, traits, where, kernel, ga, gb, doc)      { #name, 2, where, record_##name },
+#define HS_TERNARY(name, traits, where, kernel, ga, gb, gc, doc) { #name, 3, where, record_##name },
+#define HS_OP(name, traits, ga, example, doc)                    { #name, 0, REAL, record_##name },
 #include <hastings/autograd/ops.def>
 };
 enum { CASES = sizeof cases / sizeof *cases };

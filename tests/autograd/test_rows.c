@@ -121,8 +121,8 @@ END_TEST
 static bool has_op(const hs_plan *plan, op_code op)
 {
     bool found = false;
-    for (int32_t i = 0; i < plan->steps[STAGE_SHARD]; i++)
-        found = found || plan->node[plan->step[STAGE_SHARD][i].node].op == op;
+    for (int32_t i = 0; i < plan->code->steps[STAGE_SHARD]; i++)
+        found = found || node_at(plan, plan->code->step[STAGE_SHARD][i].node)->op == op;
     return found;
 }
 
@@ -136,10 +136,10 @@ START_TEST(rows_take_as_few_steps_as_vectors)
     size_t products[2] = { 0, 0 }, biases[2] = { 0, 0 };
     for (int k = 0; k < 2; k++) {
         const hs_plan *plan = k ? vector : matrix;
-        for (int32_t i = 0; i < plan->steps[STAGE_SHARD]; i++) {
-            const plan_step *step = &plan->step[STAGE_SHARD][i];
-            products[k] += strcmp(step->what, "matmul") == 0;
-            biases[k] += step->tail.left_sum >= 0 && strcmp(step->what, "matmul") == 0;
+        for (int32_t i = 0; i < plan->code->steps[STAGE_SHARD]; i++) {
+            const plan_step *step = &plan->code->step[STAGE_SHARD][i];
+            products[k] += step->kind == STEP_PRODUCT;
+            biases[k] += step->kind == STEP_PRODUCT && step->as.product.tail.left_sum >= 0;
         }
     }
     ck_assert_uint_eq(products[0], products[1]);

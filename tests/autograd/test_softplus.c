@@ -63,6 +63,8 @@ static double in_range(range r, size_t i)
     return r.negative ? -r.size : r.size * sin(1.0 + 0.7 * (double)i);
 }
 
+static const char *always = ""; /* passes that apply everywhere */
+
 static hs_plan *make_plan(const problem *p, int threads, size_t shard_starts)
 {
     const size_t repeat = p->form == STARTS ? REPEAT : 1;
@@ -71,7 +73,8 @@ static hs_plan *make_plan(const problem *p, int threads, size_t shard_starts)
                                          &(hs_plan_options){ .starts = p->lanes / repeat,
                                                              .rows_per_start = repeat,
                                                              .shard_starts = shard_starts,
-                                                             .threads = threads });
+                                                             .threads = threads,
+                                                             .always = always });
     ck_assert_msg(!status, "%s", hs_tape_error(p->tape));
     return plan;
 }
@@ -226,9 +229,9 @@ static bool in_sum(const hs_plan *plan)
 {
     bool found = false;
     for (int stage = 0; stage < STAGE_COUNT; stage++)
-        for (int32_t i = 0; i < plan->steps[stage]; i++) {
-            const plan_step *step = &plan->step[stage][i];
-            found = found || (step->program && step->program->sum_softplus);
+        for (int32_t i = 0; i < plan->code->steps[stage]; i++) {
+            const plan_step *step = &plan->code->step[stage][i];
+            found = found || (program_of(step) && program_of(step)->sum_softplus);
         }
     return found;
 }
@@ -237,8 +240,8 @@ static bool in_sum(const hs_plan *plan)
 static bool from_sigmoid(const hs_plan *plan)
 {
     bool found = false;
-    for (int32_t i = 0; i < plan->steps[STAGE_SHARD]; i++) {
-        const program *p = plan->step[STAGE_SHARD][i].program;
+    for (int32_t i = 0; i < plan->code->steps[STAGE_SHARD]; i++) {
+        const program *p = program_of(&plan->code->step[STAGE_SHARD][i]);
         found = found || (p && p->sum_softplus && p->sigmoid >= 0);
     }
     return found;
@@ -278,20 +281,18 @@ END_TEST
 /* In sweeps, of many short chunks. */
 START_TEST(sums_of_sweeps_are_right)
 {
-    const size_t least = hs__sweep_least_bytes, chunk = hs__sweep_chunk_bytes;
-    hs__sweep_least_bytes = hs__sweep_chunk_bytes = 0;
+    always = "loops";
     const argument_form forms[] = { PLAIN, SHIFTED, STARTS, LOGITS };
     for (int l = 0; l < LANE_COUNTS; l++)
         for (int f = 0; f < 4; f++) {
             problem p = make_problem(_i ? HS_F64 : HS_F32, forms[f], lane_counts[l], 203,
                                      (range){ 6, false });
-            ck_assert_uint_gt(p.plan->sweep_length, 0);
+            ck_assert_uint_gt(p.plan->schedule->loop_length, 0);
             ck_assert(from_sigmoid(p.plan) == (forms[f] == LOGITS && p.lanes > 1));
             check(&p);
             free_problem(&p);
         }
-    hs__sweep_least_bytes = least;
-    hs__sweep_chunk_bytes = chunk;
+    always = "";
 }
 END_TEST
 
@@ -401,8 +402,6 @@ END_TEST
 START_TEST(sums_of_softplus_of_products)
 {
     enum { D = 300, ROWS = 50 };
-    const size_t least = hs__sweep_least_bytes;
-    hs__sweep_least_bytes = _i / 2 ? 0 : SIZE_MAX;
     const hs_dtype dtype = _i % 2 ? HS_F64 : HS_F32;
     static double x[ROWS * D], w[D];
     static float x_f32[ROWS * D], w_f32[D];
@@ -416,7 +415,10 @@ START_TEST(sums_of_softplus_of_products)
     hs_var sum[] = { hs_sum_last(hs_softplus(hs_square(a))),
                      hs_sum_last(hs_softplus(hs_mul(a, b))) };
     hs_plan *plan;
-    ck_assert(!hs_plan_new(&plan, sum, 2, &(hs_plan_options){ .starts = ROWS }));
+    ck_assert(!hs_plan_new(&plan, sum, 2,
+                           &(hs_plan_options){ .starts = ROWS,
+                                               .without = _i / 2 ? "" : "loops",
+                                               .always = _i / 2 ? "loops" : "" }));
     hs_plan_set(plan, a, dtype == HS_F64 ? (void *)x : x_f32);
     hs_plan_set(plan, b, dtype == HS_F64 ? (void *)w : w_f32);
     ck_assert(!hs_plan_run(plan, &(hs_run){ .seed = 1 }));
@@ -432,7 +434,6 @@ START_TEST(sums_of_softplus_of_products)
         }
     hs_plan_free(plan);
     hs_tape_free(tape);
-    hs__sweep_least_bytes = least;
 }
 END_TEST
 

@@ -133,8 +133,8 @@ static double difference(hs_dtype dtype, const void *a, const void *b, size_t n)
 static bool has_sweeps(const hs_plan *plan)
 {
     bool found = false;
-    for (int32_t i = 0; i < plan->steps[STAGE_SHARD]; i++)
-        found = found || plan->step[STAGE_SHARD][i].sweep;
+    for (int32_t i = 0; i < plan->code->steps[STAGE_SHARD]; i++)
+        found = found || plan->code->step[STAGE_SHARD][i].loop;
     return found;
 }
 
@@ -185,7 +185,7 @@ START_TEST(local_values_take_little_memory)
     hs_plan *plan;
     ck_assert(!hs_plan_new(&plan, &mean, 1, &(hs_plan_options){ .rows_per_start = ROWS }));
     ck_assert(has_sweeps(plan));
-    ck_assert_uint_lt(plan->workspace_bytes, D * ROWS * sizeof(float) / 10);
+    ck_assert_uint_lt(plan->memory->workspace_bytes, D * ROWS * sizeof(float) / 10);
     ck_assert(!hs_plan_run(plan, &(hs_run){ .seed = 1 }));
     const double a = 0.1,
                  wanted = D * exp(a * a / 2) * a + D * exp(2 * a * a); /* E n e^an + E e^2an */
@@ -228,12 +228,15 @@ static size_t gram_outputs(int which, hs_tape *tape, size_t d, hs_var *sum)
     return count;
 }
 
-static int count_in_grams(const hs_plan *plan)
+static int count_joint(const hs_plan *plan)
 {
-    int steps = 0;
-    for (int32_t i = 0; i < plan->steps[STAGE_SHARD]; i++)
-        steps += plan->step[STAGE_SHARD][i].in_gram;
-    return steps;
+    int joint = 0;
+    for (int32_t i = 0; i < plan->code->steps[STAGE_SHARD]; i++) {
+        const plan_loop *loop = plan->code->step[STAGE_SHARD][i].loop;
+        for (int32_t k = 0; loop && k < loop->steps; k++)
+            joint += loop->part[k].joint;
+    }
+    return joint;
 }
 
 static int count_printed(const hs_plan *plan, const char *what)
@@ -252,10 +255,10 @@ static int count_printed(const hs_plan *plan, const char *what)
 static hs_plan *run_sums(const hs_var *sum, size_t count, size_t rows, int threads, bool together)
 {
     hs_plan *plan;
-    hs__gram_allowed = together;
     ck_assert(!hs_plan_new(&plan, sum, count,
-                           &(hs_plan_options){ .rows_per_start = rows, .threads = threads }));
-    hs__gram_allowed = true;
+                           &(hs_plan_options){ .rows_per_start = rows,
+                                               .threads = threads,
+                                               .without = together ? "" : "joint_dots" }));
     ck_assert(!hs_plan_run(plan, &(hs_run){ .seed = 5 }));
     return plan;
 }
@@ -273,10 +276,10 @@ START_TEST(sums_made_together_have_the_same_bits)
     const size_t count = gram_outputs(which, tape, d, sum);
     ck_assert_msg(!hs_tape_status(tape), "%s", hs_tape_error(tape));
     hs_plan *apart = run_sums(sum, count, rows, 1, false);
-    ck_assert_int_eq(count_in_grams(apart), 0);
+    ck_assert_int_eq(count_joint(apart), 0);
     for (int threads = 1; threads <= 2; threads++) {
         hs_plan *all = run_sums(sum, count, rows, threads, true);
-        ck_assert_int_eq(count_in_grams(all), together[which]);
+        ck_assert_int_eq(count_joint(all), together[which]);
         ck_assert_int_eq(count_printed(all, ", with others"), together[which]);
         for (size_t i = 0; i < count; i++)
             ck_assert_mem_eq(hs_plan_get(all, sum[i]), hs_plan_get(apart, sum[i]),

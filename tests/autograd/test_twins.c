@@ -13,8 +13,8 @@ enum { D = 12, DATA = 200, MATRICES = 3, WIDE = 800 };
 static int count_twins(const hs_plan *plan)
 {
     int twins = 0;
-    for (int32_t i = 0; i < plan->steps[STAGE_SHARD]; i++)
-        twins += plan->step[STAGE_SHARD][i].has_twin;
+    for (int32_t i = 0; i < plan->code->steps[STAGE_SHARD]; i++)
+        twins += plan->code->step[STAGE_SHARD][i].paired;
     return twins;
 }
 
@@ -170,7 +170,7 @@ START_TEST(other_steps_stay_where_they_are)
         x = hs_tanh(hs_add(hs_matmul(p.w[0], x), hs_normal(p.tape, HS_ROW, hs_dims(D), i)));
     hs_plan *plan = plan_of(&x, 1, (hs_plan_options){ 0 });
     ck_assert_int_eq(count_twins(plan), 0);
-    ck_assert_uint_lt(plan->shard_bytes, 10 * (D * sizeof(double) + HS_ALIGN));
+    ck_assert_uint_lt(plan->layout->shard_bytes, 10 * (D * sizeof(double) + HS_ALIGN));
     hs_plan_free(plan);
     end(&p);
 }
@@ -284,8 +284,6 @@ START_TEST(random_tapes_of_layers)
 {
     enum { TAPES = 300, VALUES = 40 };
     int twins = 0, sweeps = 0;
-    const size_t usual = hs__sweep_least_bytes;
-    hs__sweep_least_bytes = _i ? 0 : SIZE_MAX;
     for (int t = 0; t < TAPES; t++) {
         problem p;
         hs_var value[VALUES], output[4];
@@ -295,7 +293,10 @@ START_TEST(random_tapes_of_layers)
         hs_grad(output[0], (hs_var[]){ p.x, p.y }, 2, output + 1);
         output[3] = value[VALUES / 2];
         hs_plan *apart = plan_of(output, 4, (hs_plan_options){ .trace = true });
-        hs_plan *plan = plan_of(output, 4, (hs_plan_options){ .threads = 2 });
+        hs_plan *plan =
+            plan_of(output, 4,
+                    (hs_plan_options){
+                        .threads = 2, .without = _i ? "" : "loops", .always = _i ? "loops" : "" });
         run(apart, &p);
         run(plan, &p);
         run(plan, &p); /* nothing is left from the first run */
@@ -306,13 +307,12 @@ START_TEST(random_tapes_of_layers)
                               "tape %d, output %d, %d: %g, not %g", t, i, k, b[k], a[k]);
         }
         twins += count_twins(plan);
-        for (int32_t i = 0; i < plan->steps[STAGE_SHARD]; i++)
-            sweeps += plan->step[STAGE_SHARD][i].sweep != NULL;
+        for (int32_t i = 0; i < plan->code->steps[STAGE_SHARD]; i++)
+            sweeps += plan->code->step[STAGE_SHARD][i].loop != NULL;
         hs_plan_free(apart);
         hs_plan_free(plan);
         end(&p);
     }
-    hs__sweep_least_bytes = usual;
     ck_assert_int_gt(twins, TAPES);
     ck_assert(_i ? sweeps > TAPES : sweeps == 0);
 }

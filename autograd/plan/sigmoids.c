@@ -1,0 +1,74 @@
+/* Pass `sigmoids`: a sum of softplus(x) over features needs no exponentials if sigmoid(x) is stored, as the gradient of
+ * a logistic regression does. The softplus gets the sigmoid as its second input. */
+#include "passes_internal.h"
+
+void hs__graph_find_summed_softplus(const plan_graph *graph, bool *summed)
+{
+    for (int32_t id = 0; id < graph->nodes; id++) {
+        const graph_node *sum = &graph->node[id];
+        summed[id] = false;
+        if (is_unused(sum) || sum->op != OP_sum_to)
+            continue;
+        const graph_node *of = &graph->node[sum->input[0]];
+        if (of->op == OP_softplus && of->uses == 1 && !of->output && of->extent == sum->extent)
+            summed[sum->input[0]] = true;
+    }
+}
+
+/* Marks the values that a product has as a factor, directly or by a view. */
+static void find_factors(const plan_graph *graph, bool *factor)
+{
+    for (int32_t id = graph->nodes - 1; id >= 0; id--) {
+        const graph_node *node = &graph->node[id];
+        const bool passes_on =
+            node->op == OP_matmul || (factor[id] && hs__graph_is_view(graph, node));
+        for (int i = 0; passes_on && !is_unused(node) && i < node->inputs; i++)
+            factor[node->input[i]] = true;
+    }
+}
+
+/* For each value, the sigmoid of it that is stored for a product; or -1. It may not be broadcast: value, sigmoid and
+ * softplus are then stored alike. */
+static void find_sigmoids(const plan_graph *graph, const bool *factor, int32_t *sigmoid)
+{
+    for (int32_t id = 0; id < graph->nodes; id++) {
+        const graph_node *node = &graph->node[id];
+        sigmoid[id] = -1;
+        if (!is_unused(node) && node->op == OP_sigmoid && factor[id] &&
+            is_alike(node, &graph->node[node->input[0]]))
+            sigmoid[node->input[0]] = id;
+    }
+}
+
+bool hs__graph_link_sigmoids(const hs_plan *plan, plan_graph *graph)
+{
+    const size_t nodes = (size_t)graph->nodes + 1;
+    bool *summed = hs_alloc_zero(nodes, 2 * sizeof *summed), *factor = summed + nodes;
+    int32_t *sigmoid = hs_alloc(nodes * sizeof *sigmoid);
+    bool ok = summed && sigmoid;
+    if (ok) {
+        hs__graph_find_summed_softplus(graph, summed);
+        find_factors(graph, factor);
+        find_sigmoids(graph, factor, sigmoid);
+    }
+    for (int32_t id = 0; ok && id < graph->nodes; id++) {
+        graph_node *node = &graph->node[id];
+        if (!summed[id] || !is_alike(node, &graph->node[node->input[0]]))
+            continue;
+        const int32_t stored = sigmoid[node->input[0]];
+        if (stored < 0 || stored > id)
+            continue;
+        int32_t *input = hs_arena_alloc(plan->arena, 2 * sizeof *input);
+        ok = input != NULL;
+        if (!ok)
+            break;
+        input[0] = node->input[0];
+        input[1] = stored;
+        node->input = input;
+        node->inputs = 2;
+        graph->node[stored].uses++;
+    }
+    hs_free(summed);
+    hs_free(sigmoid);
+    return ok ? true : hs__plan_no_memory(plan);
+}
