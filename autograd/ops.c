@@ -119,6 +119,20 @@ static hs_var product(hs_var x, bool tx, hs_var y, bool ty, hs_extent extent, co
                            &attributes, at);
 }
 
+/* The product of two matrices. */
+static hs_var matrix_product(hs_var x, bool tx, hs_var y, bool ty, const char *at)
+{
+    const hs_shape mx = node_of(x)->shape, my = node_of(y)->shape;
+    const size_t columns = mx.dim[tx ? 0 : 1], rows = my.dim[ty ? 1 : 0];
+    char a[VAR_TEXT], b[VAR_TEXT];
+    if (columns != rows)
+        return hs_tape_fail(x.tape, HS_ESHAPE, at,
+                            "matmul: %s%s has %zu columns, and %s%s has %zu rows: they must agree",
+                            hs__var_text(x, a), tx ? " transposed" : "", columns,
+                            hs__var_text(y, b), ty ? " transposed" : "", rows);
+    return product(x, tx, y, ty, widest(node_of(x)->extent, node_of(y)->extent), at);
+}
+
 hs_var hs_matmul_t_at(hs_var x, bool tx, hs_var y, bool ty, const char *at)
 {
     if (!hs__inputs_ok((hs_var[]){ x, y }, 2, "matmul", at))
@@ -137,13 +151,7 @@ hs_var hs_matmul_t_at(hs_var x, bool tx, hs_var y, bool ty, const char *at)
         y = hs_reshape(y, ty ? hs_dims(1, sy.dim[0]) : hs_dims(sy.dim[0], 1));
     if (!hs_var_ok(x) || !hs_var_ok(y))
         return poison(x.tape);
-    const hs_shape mx = node_of(x)->shape, my = node_of(y)->shape;
-    if (mx.dim[tx ? 0 : 1] != my.dim[ty ? 1 : 0])
-        return hs_tape_fail(x.tape, HS_ESHAPE, at,
-                            "matmul: %s%s has %zu columns, and %s%s has %zu rows: they must agree",
-                            hs__var_text(x, a), tx ? " transposed" : "", mx.dim[tx ? 0 : 1],
-                            hs__var_text(y, b), ty ? " transposed" : "", my.dim[ty ? 1 : 0]);
-    hs_var z = product(x, tx, y, ty, widest(node_of(x)->extent, node_of(y)->extent), at);
+    hs_var z = matrix_product(x, tx, y, ty, at);
     if (!hs_var_ok(z) || !(vector_x || vector_y))
         return z;
     const hs_shape sz = node_of(z)->shape;

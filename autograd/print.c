@@ -3,6 +3,12 @@
 
 #include <string.h>
 
+static bool goes_along_axis(op_code op)
+{
+    return op == OP_max_over || op == OP_logsumexp || op == OP_concat || op == OP_gather ||
+           op == OP_scatter;
+}
+
 /* A node's attributes, such as " axis 1"; "" if it has none. */
 static void attributes_text(const tape_node *node, char *text, size_t size)
 {
@@ -10,45 +16,25 @@ static void attributes_text(const tape_node *node, char *text, size_t size)
     text[0] = '\0';
     if (!a)
         return;
-    switch (node->op) {
-    case OP_constant:
+    if (node->op == OP_constant)
         snprintf(text, size, " %g", a->number);
-        break;
-    case OP_count:
+    else if (node->op == OP_count)
         snprintf(text, size, " of %ss", hs_extent_name((hs_extent)a->axis));
-        break;
-    case OP_normal:
-    case OP_uniform:
+    else if (node->op == OP_normal || node->op == OP_uniform)
         snprintf(text, size, " stream %u", (unsigned)a->stream);
-        break;
-    case OP_matmul:
+    else if (node->op == OP_matmul)
         snprintf(text, size, "%s%s", a->transpose[0] ? " first transposed" : "",
                  a->transpose[1] ? " second transposed" : "");
-        break;
-    case OP_slice:
+    else if (node->op == OP_slice)
         snprintf(text, size, " axis %d from %zu to %zu", a->axis, a->first, a->end);
-        break;
-    case OP_pad:
+    else if (node->op == OP_pad)
         snprintf(text, size, " axis %d by %zu and %zu", a->axis, a->first, a->end);
-        break;
-    case OP_max_over:
-    case OP_logsumexp:
-    case OP_concat:
-    case OP_gather:
-    case OP_scatter:
-        snprintf(text, size, " axis %d", a->axis);
-        break;
-    case OP_polygamma:
+    else if (node->op == OP_polygamma)
         snprintf(text, size, " order %d", a->order);
-        break;
-    case OP_call:
-    case OP_call_grad:
-    case OP_call_hvp:
+    else if (a->function)
         snprintf(text, size, " %s", a->function->name ? a->function->name : "");
-        break;
-    default:
-        break;
-    }
+    else if (goes_along_axis(node->op))
+        snprintf(text, size, " axis %d", a->axis);
 }
 
 void hs_tape_print(const hs_tape *tape, FILE *out)

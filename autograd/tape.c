@@ -180,6 +180,21 @@ static bool reserve_node(hs_tape *tape)
     return true;
 }
 
+/* Says why a shape is not valid. */
+static hs_var refuse_shape(hs_tape *tape, const hs_shape *shape, const char *name, const char *at)
+{
+    char text[HS_SHAPE_TEXT];
+    bool empty = false;
+    if (shape->rank < 0 || shape->rank > HS_MAX_RANK)
+        return hs_tape_fail(tape, HS_ESHAPE, at, "%s: a shape has 0 to %d axes", name, HS_MAX_RANK);
+    for (int i = 0; i < shape->rank; i++)
+        empty = empty || shape->dim[i] == 0;
+    return hs_tape_fail(tape, empty ? HS_ESHAPE : HS_EOVERFLOW, at,
+                        empty ? "%s: shape %s has an empty axis"
+                              : "%s: shape %s has more elements than memory can hold",
+                        name, hs_shape_text(shape, text));
+}
+
 hs_var hs__tape_append(hs_tape *tape, op_code op, hs_extent extent, hs_shape shape,
                        const hs_var *inputs, int n, const op_attributes *attributes, const char *at)
 {
@@ -190,19 +205,8 @@ hs_var hs__tape_append(hs_tape *tape, op_code op, hs_extent extent, hs_shape sha
         return hs_tape_fail(tape, HS_EEXTENT, at,
                             "%s: extent %d is none of HS_SHARED, HS_START, HS_ROW", name,
                             (int)extent);
-    if (!hs_shape_valid(&shape)) {
-        char text[HS_SHAPE_TEXT];
-        bool empty = false;
-        if (shape.rank < 0 || shape.rank > HS_MAX_RANK)
-            return hs_tape_fail(tape, HS_ESHAPE, at, "%s: a shape has 0 to %d axes", name,
-                                HS_MAX_RANK);
-        for (int i = 0; i < shape.rank; i++)
-            empty = empty || shape.dim[i] == 0;
-        return hs_tape_fail(tape, empty ? HS_ESHAPE : HS_EOVERFLOW, at,
-                            empty ? "%s: shape %s has an empty axis"
-                                  : "%s: shape %s has more elements than memory can hold",
-                            name, hs_shape_text(&shape, text));
-    }
+    if (!hs_shape_valid(&shape))
+        return refuse_shape(tape, &shape, name, at);
     if (tape->size >= MAX_TAPE)
         return hs_tape_fail(tape, HS_EOVERFLOW, at, "%s: the tape is full (%d nodes)", name,
                             (int)MAX_TAPE);
@@ -230,15 +234,29 @@ hs_var hs_input_at(hs_tape *tape, const char *name, hs_extent extent, hs_shape s
     return hs_name(hs__tape_append(tape, OP_input, extent, shape, NULL, 0, NULL, at), name);
 }
 
+/* The index, among the bound leaves, of the first whose place is not before *base + offset. */
+static int32_t find_bound(const hs_tape *tape, const void *const *base, size_t offset)
+{
+    int32_t low = 0, high = tape->bound_size;
+    while (low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        const op_attributes *a = tape->node[tape->bound[middle]].attributes;
+        const bool before =
+            a->base == base ? a->offset < offset : (uintptr_t)a->base < (uintptr_t)base;
+        low = before ? middle + 1 : low;
+        high = before ? high : middle;
+    }
+    return low;
+}
+
 hs_var hs_bound_at(hs_tape *tape, const char *name, hs_shape shape, const void *const *base,
                    size_t offset, const char *at)
 {
     if (!tape || tape->status != HS_OK)
         return poison(tape);
-    for (int32_t i = 0; i < tape->bound_size; i++) {
-        const tape_node *node = &tape->node[tape->bound[i]];
-        if (node->attributes->base != base || node->attributes->offset != offset)
-            continue;
+    const int32_t i = find_bound(tape, base, offset);
+    const tape_node *node = i < tape->bound_size ? &tape->node[tape->bound[i]] : NULL;
+    if (node && node->attributes->base == base && node->attributes->offset == offset) {
         if (!hs_shape_equal(&node->shape, &shape)) {
             char before[HS_SHAPE_TEXT], now[HS_SHAPE_TEXT];
             return hs_tape_fail(
@@ -258,8 +276,12 @@ hs_var hs_bound_at(hs_tape *tape, const char *name, hs_shape shape, const void *
     }
     const op_attributes attributes = { .base = base, .offset = offset };
     hs_var x = hs__tape_append(tape, OP_bound, HS_SHARED, shape, NULL, 0, &attributes, at);
-    if (x.id >= 0)
-        tape->bound[tape->bound_size++] = x.id;
+    if (x.id >= 0) {
+        memmove(tape->bound + i + 1, tape->bound + i,
+                (size_t)(tape->bound_size - i) * sizeof *tape->bound);
+        tape->bound[i] = x.id;
+        tape->bound_size++;
+    }
     return hs_name(x, name);
 }
 

@@ -77,7 +77,7 @@ struct hs_tape {
     hs_arena arena;
     tape_node *node;
     int32_t size, capacity;
-    int32_t *bound; /* ids of all bound leaves: one place has one node */
+    int32_t *bound; /* ids of all bound leaves, by their places: one place has one node */
     int32_t bound_size, bound_capacity;
 };
 

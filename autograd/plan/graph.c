@@ -19,6 +19,12 @@ static uint64_t hash_node(const graph_node *node)
     for (int i = 0; i < node->inputs; i++)
         hash = mix(hash, (uint64_t)node->input[i]);
     hash = mix(hash, node->count);
+    const op_attributes *a = node->attributes;
+    if (a) /* the ones that tell most nodes of an op apart */
+        hash =
+            mix(mix(hash, a->offset + a->first), (uint64_t)a->axis + ((uint64_t)a->stream << 32));
+    if (node->op == OP_input)
+        hash = mix(hash, (uint64_t)node->tape_id);
     uint64_t bits;
     memcpy(&bits, &node->number, sizeof bits);
     return mix(hash, bits);

@@ -238,36 +238,11 @@ static int add_sigmoid(maker *m, const program *p, int32_t softplus, program_ope
     return m->operands++;
 }
 
-/* Copies what was collected into the plan. */
-static program *keep_program(maker *m, const graph_node *root, int result)
+/* The loops over the dimensions outside of the innermost one. */
+static void set_loops(const maker *m, program *p, program_operand *operand)
 {
-    const hs_plan *plan = m->plan;
-    loop_nest *nest = &m->nest;
-    program *p = hs_arena_alloc(plan->arena, sizeof *p);
-    program_operand *operand =
-        hs_arena_alloc(plan->arena, (size_t)(m->operands + 1) * sizeof *operand);
-    program_step *step = hs_arena_alloc(plan->arena, (size_t)(m->steps + 1) * sizeof *step);
-    if (!p || !operand || !step)
-        return NULL;
-    memset(p, 0, sizeof *p);
-    const int inner = nest->dims - 1;
-    p->inner = inner >= 0 ? nest->length[inner] : 1;
-    p->inner_lanes = m->lanes && inner >= 0;
-    p->lanes_extent = m->space->extent;
-    p->inner_summed = inner >= 0 && nest->summed[inner];
-    p->inner_starts = p->inner_lanes && p->inner_summed && root->extent == HS_START &&
-                      plan->layout->stride[HS_START] > 1;
-    for (int k = 0; k < m->operands; k++) {
-        operand[k] = (program_operand){ .at = place_of(plan, m->operand_node[k]),
-                                        .mode = m->mode[k],
-                                        .repeat = plan->request->rows_per_start,
-                                        .feature = m->feature[k] };
-        if (!m->lanes)
-            operand[k].mode = inner < 0 || nest->stride[k][inner] ? OPERAND_VECTOR : OPERAND_SCALAR;
-        else if (p->inner_lanes && nest->stride[k][inner] == 0 && operand[k].mode == OPERAND_VECTOR)
-            operand[k].mode = OPERAND_SCALAR;
-    }
-    for (int d = 0; d < inner; d++) {
+    const loop_nest *nest = &m->nest;
+    for (int d = 0; d < nest->dims - 1; d++) {
         const int kind = nest->summed[d] ? 1 : 0, at = p->dims[kind]++;
         p->length[kind][at] = nest->length[d];
         if (!kind)
@@ -275,9 +250,58 @@ static program *keep_program(maker *m, const graph_node *root, int result)
         for (int k = 0; k < m->operands; k++)
             operand[k].stride[kind][at] = nest->stride[k][d];
     }
+}
+
+/* Places and modes of the operands. */
+static void set_operands(const maker *m, const program *p, program_operand *operand)
+{
+    const int inner = m->nest.dims - 1;
+    for (int k = 0; k < m->operands; k++) {
+        const bool moves = inner < 0 || m->nest.stride[k][inner];
+        operand[k] = (program_operand){ .at = place_of(m->plan, m->operand_node[k]),
+                                        .mode = m->mode[k],
+                                        .repeat = m->plan->request->rows_per_start,
+                                        .feature = m->feature[k] };
+        if (!m->lanes)
+            operand[k].mode = moves ? OPERAND_VECTOR : OPERAND_SCALAR;
+        else if (p->inner_lanes && !moves && operand[k].mode == OPERAND_VECTOR)
+            operand[k].mode = OPERAND_SCALAR;
+    }
+}
+
+/* Copies the collected steps, and notes which of their operands are one number. */
+static void set_steps(const maker *m, program_step *step, const program_operand *operand)
+{
+    memcpy(step, m->step, (size_t)m->steps * sizeof *step);
+    for (int s = 0; s < m->steps; s++)
+        for (int i = 0; i < hs__op_table[step[s].op].arity; i++)
+            if (step[s].source[i] < 0 && operand[-1 - step[s].source[i]].mode == OPERAND_SCALAR)
+                step[s].scalars |= 1u << i;
+}
+
+/* Copies the collected program into the plan. */
+static program *keep_program(maker *m, const graph_node *root, int result)
+{
+    const hs_plan *plan = m->plan;
+    const loop_nest *nest = &m->nest;
+    program *p = hs_arena_alloc(plan->arena, sizeof *p);
+    program_operand *operand =
+        hs_arena_alloc(plan->arena, (size_t)(m->operands + 1) * sizeof *operand);
+    program_step *step = hs_arena_alloc(plan->arena, (size_t)(m->steps + 1) * sizeof *step);
+    if (!p || !operand || !step)
+        return NULL;
+    const int inner = nest->dims - 1;
+    *p = (program){ .inner = inner >= 0 ? nest->length[inner] : 1,
+                    .inner_lanes = m->lanes && inner >= 0,
+                    .lanes_extent = m->space->extent,
+                    .inner_summed = inner >= 0 && nest->summed[inner],
+                    .sigmoid = -1 };
+    p->inner_starts = p->inner_lanes && p->inner_summed && root->extent == HS_START &&
+                      plan->layout->stride[HS_START] > 1;
+    set_operands(m, p, operand);
+    set_loops(m, p, operand);
     set_tile(plan, p, operand, m->operands);
     p->sum_softplus = sums_softplus(plan, p, m, operand, result);
-    p->sigmoid = -1;
     if (p->sum_softplus) {
         p->sigmoid = add_sigmoid(m, p, m->step_node[result], operand);
         result = m->step[--m->steps].source[0];
@@ -293,11 +317,7 @@ static program *keep_program(maker *m, const graph_node *root, int result)
     p->operand = operand;
     p->step = step;
     p->result = result;
-    memcpy(step, m->step, (size_t)m->steps * sizeof *step);
-    for (int s = 0; s < m->steps; s++)
-        for (int i = 0; i < hs__op_table[step[s].op].arity; i++)
-            if (step[s].source[i] < 0 && operand[-1 - step[s].source[i]].mode == OPERAND_SCALAR)
-                step[s].scalars |= 1u << i;
+    set_steps(m, step, operand);
     return p;
 }
 
