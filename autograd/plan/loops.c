@@ -17,7 +17,7 @@
 #include <string.h>
 
 enum {
-    LEAST_BYTES = 16384,   /* of a value that is worth a loop */
+    LEAST_BYTES = 16384,   /* of a value that is worth a loop where there are no products */
     CHUNK_BYTES = 65536,   /* of the part of it that is worked on at a time */
     MATRIX_BYTES = 393216, /* of the rows of a matrix that are */
     TALL = 8,              /* a matrix is tall if it has this many times as many rows as columns */
@@ -77,39 +77,55 @@ static bool fits_loop(const hs_plan *plan, int32_t id)
     return length > 1 && (vector_length(plan, id) == length || role_of(plan, id) != NOT_IN_LOOP);
 }
 
-/* Of vectors of this length, the bytes of one that a loop keeps in the cache; and of the matrix that sums them, if there
- * is one. */
-static size_t bytes_near(const hs_plan *plan, size_t length)
-{
-    const plan_request *request = plan->request;
-    const size_t typical = least(request->starts * request->rows_per_start, 256);
-    size_t columns = 0;
-    plan_layer layer;
-    for (int32_t id = 0; id < plan->graph->nodes; id++)
-        if (hs__schedule_layer(plan, id, &layer) && layer.in == length &&
-            is_tall(plan, layer.in, layer.out) && layer.out > columns)
-            columns = layer.out;
-    return length * (typical + columns) * request->element;
-}
-
-/* The longest vectors, if they are worth it; where there are products, the longest that tall matrices make. */
-static size_t choose_length(const hs_plan *plan)
+/* The length of the longest vectors; where there are products, of the longest that tall matrices make. */
+static size_t choose_length(const hs_plan *plan, bool *products)
 {
     size_t longest = 0, made = 0;
     plan_layer layer;
-    bool products = false;
+    *products = false;
     for (int32_t id = 0; id < plan->graph->nodes; id++) {
         const graph_node *node = node_at(plan, id);
         const size_t length = vector_length(plan, id);
         longest = length > longest ? length : longest;
         if (node->op == OP_matmul && node->stage == STAGE_SHARD && !is_unused(node))
-            products = true;
+            *products = true;
         if (hs__schedule_layer(plan, id, &layer) && is_tall(plan, layer.out, layer.in) &&
             layer.out > made)
             made = layer.out;
     }
-    const size_t length = products ? made : longest;
-    return runs_always(plan, PASS_loops) || bytes_near(plan, length) >= LEAST_BYTES ? length : 0;
+    return *products ? made : longest;
+}
+
+/* Features of a chunk, if a feature of the widest values has so many bytes. A chunk of the values, and as many rows of
+ * the matrices that make them, should stay in the cache. */
+static size_t chunk_for(const hs_plan *plan, size_t feature_bytes)
+{
+    const size_t element = plan->request->element;
+    const size_t line = HS_ALIGN / element; /* where vectors of one lane are cut */
+    const size_t chunk_bytes = runs_always(plan, PASS_loops) ? 0 : CHUNK_BYTES;
+    size_t widest = 0;
+    plan_layer layer;
+    for (int32_t id = 0; id < plan->graph->nodes; id++)
+        if (role_of(plan, id) != NOT_IN_LOOP && hs__schedule_layer(plan, id, &layer)) {
+            const size_t columns = least(layer.out, layer.in);
+            widest = columns > widest ? columns : widest;
+        }
+    size_t chunk = chunk_bytes / feature_bytes;
+    if (widest)
+        chunk = least(chunk, MATRIX_BYTES / (widest * element));
+    const size_t unit = widest && chunk >= TILE_ROWS ? TILE_ROWS : line;
+    return chunk > unit ? chunk / unit * unit : unit;
+}
+
+/* Whether loops of the schedule's length pay. Products keep a small value in the cache by themselves: a loop with one
+ * chunk would only add its own cost. */
+static bool is_worth_it(const hs_plan *plan, bool products)
+{
+    const plan_request *request = plan->request;
+    const size_t typical = least(request->starts * request->rows_per_start, 256);
+    const size_t length = plan->schedule->loop_length, bytes = typical * request->element;
+    return runs_always(plan, PASS_loops) ||
+           (products ? length > chunk_for(plan, bytes) : length * bytes >= LEAST_BYTES);
 }
 
 /* The times after which a step may come, for what it needs feature by feature, and for what it needs whole. */
@@ -230,7 +246,10 @@ bool hs__schedule_order(const hs_plan *plan, plan_schedule *schedule)
 
 bool hs__schedule_loops(const hs_plan *plan, plan_schedule *schedule)
 {
-    schedule->loop_length = choose_length(plan);
+    bool products;
+    schedule->loop_length = choose_length(plan, &products);
+    if (!is_worth_it(plan, products))
+        schedule->loop_length = 0;
     return !schedule->loop_length || set_order_by_time(plan, schedule);
 }
 
@@ -242,33 +261,12 @@ static size_t result_numbers(const hs_plan *plan, const graph_node *node)
     return hs_align_up(node->count * plan->layout->stride[node->extent] * element) / element;
 }
 
-/* Bytes of a feature of the widest values. */
-static size_t feature_bytes(const hs_plan *plan, const plan_layout *layout)
+size_t hs__loop_choose_chunk(const hs_plan *plan, const plan_layout *layout)
 {
     size_t widest = 1;
     for (int e = 0; e < 3; e++)
         widest = layout->stride[e] > widest ? layout->stride[e] : widest;
-    return widest * plan->request->element;
-}
-
-/* A chunk of the values, and as many rows of the matrices that make them, should stay in the cache. */
-size_t hs__loop_choose_chunk(const hs_plan *plan, const plan_layout *layout)
-{
-    const size_t element = plan->request->element;
-    const size_t line = HS_ALIGN / element; /* where vectors of one lane are cut */
-    const size_t chunk_bytes = runs_always(plan, PASS_loops) ? 0 : CHUNK_BYTES;
-    size_t widest = 0;
-    plan_layer layer;
-    for (int32_t id = 0; id < plan->graph->nodes; id++)
-        if (role_of(plan, id) != NOT_IN_LOOP && hs__schedule_layer(plan, id, &layer)) {
-            const size_t columns = least(layer.out, layer.in);
-            widest = columns > widest ? columns : widest;
-        }
-    size_t chunk = chunk_bytes / feature_bytes(plan, layout);
-    if (widest)
-        chunk = least(chunk, MATRIX_BYTES / (widest * element));
-    const size_t unit = widest && chunk >= TILE_ROWS ? TILE_ROWS : line;
-    return chunk > unit ? chunk / unit * unit : unit;
+    return chunk_for(plan, widest * plan->request->element);
 }
 
 static size_t chunks_of(const hs_plan *plan)
