@@ -120,10 +120,11 @@ static void step_text(const hs_plan *plan, const plan_step *step, char *text, si
         snprintf(text, size, "store");
     } else if (step->kind == STEP_PRODUCT) {
         const product_tail *t = &step->as.product.tail;
-        snprintf(text, size, "matmul%s%s%s%s%s%s", t->bias >= 0 ? "+bias" : "",
-                 t->add >= 0 ? "+add" : "", t->gate >= 0 ? "+gate" : "",
-                 t->left_sum >= 0 ? "+sum_to" : "", t->act != HS_ACT_NONE ? "+" : "",
-                 t->act != HS_ACT_NONE ? op : "");
+        snprintf(text, size, "%s%s%s%s%s%s%s",
+                 step->as.product.factor[0] ? "factors of matmul" : "matmul",
+                 t->bias >= 0 ? "+bias" : "", t->add >= 0 ? "+add" : "",
+                 t->gate >= 0 ? "+gate" : "", t->left_sum >= 0 ? "+sum_to" : "",
+                 t->act != HS_ACT_NONE ? "+" : "", t->act != HS_ACT_NONE ? op : "");
     } else {
         int used = snprintf(text, size, "%s", op);
         const int parts = p ? p->steps + p->sum_softplus : 0;

@@ -3,8 +3,8 @@
  *
  *     passes [seconds per turn] [subject]...
  *
- * A subject is a case of bench_steps (one gradient step, Ab Initio) or KIND/CHAINS (one transition of that many chains
- * on German Credit). A step with all passes and one without take turns, on one thread in float32; the figure is the
+ * A subject is a case of bench_steps (one gradient step, Ab Initio) or KIND/CHAINS/CASE (one transition of that many
+ * chains on the posterior of a case). A step with all passes and one without take turns, on one thread in float32; the figure is the
  * ratio of their medians. A pass that does not change the plan is not measured: "-". In the end, the time to make plans
  * of 200 and 400 couplings. The tables are Markdown; bench/performance.md keeps the figures.
  */
@@ -25,9 +25,14 @@ typedef struct {
     chains chains;
 } subject;
 
-static const char *const samplers[] = { "random-walk/1",  "random-walk/100", "mala/1",
-                                        "mala/100",       "hmc/1",           "hmc/100",
-                                        "multi-scheme/1", "multi-scheme/100" };
+static const char *const samplers[] = {
+    "random-walk/1/german",  "random-walk/100/german",
+    "mala/1/german",         "mala/100/german",
+    "hmc/1/german",          "hmc/100/german",
+    "multi-scheme/1/german", "multi-scheme/100/german",
+    "mala/1/mnist",          "mala/100/mnist",
+    "multi-scheme/1/mnist",
+};
 enum { SAMPLERS = sizeof samplers / sizeof *samplers };
 
 /* Opens a subject with a pass switched off, or with all passes if `without` is "". */
@@ -38,10 +43,11 @@ static bool subject_open(subject *s, const char *name, const char *without)
     setenv("HASTINGS_PLAN_WITHOUT", without, 1);
     bool ok = false;
     if (slash) {
-        char kind[32];
+        char kind[32], *end;
         snprintf(kind, sizeof kind, "%.*s", (int)(slash - name), name);
-        ok = chains_open(&s->chains, bench_case_named("german"), kind, strtoul(slash + 1, NULL, 10),
-                         HS_F32, 1);
+        const unsigned long count = strtoul(slash + 1, &end, 10);
+        const bench_case *c = *end == '/' ? bench_case_named(end + 1) : NULL;
+        ok = c && count && chains_open(&s->chains, c, kind, count, HS_F32, 1);
     } else if (bench_case_named(name)) {
         ok = stepper_open(&s->stepper, bench_case_named(name), "ab-initio", HS_F32, 1);
     }
@@ -185,7 +191,7 @@ int main(int argc, char **argv)
         return 2;
     }
     print_head();
-    for (int i = 2; i < argc; i++)
+    for (int i = 2; i < argc && strcmp(argv[i], "making") != 0; i++)
         print_subject(argv[i], seconds);
     const bench_case *c;
     for (size_t i = 0; argc <= 2 && (c = bench_case_at(i)); i++)
@@ -193,7 +199,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; argc <= 2 && i < SAMPLERS; i++)
         print_subject(samplers[i], seconds);
     print_most();
-    if (argc > 2)
+    if (argc > 2 && strcmp(argv[2], "making") != 0)
         return 0;
     printf("| couplings | seconds to make the plan |\n|---|---|\n");
     for (size_t couplings = 100; couplings <= 400; couplings *= 2)

@@ -80,39 +80,95 @@ static void find_lifetimes(const hs_plan *plan, plan_layout *layout)
 
 /* ---- Memory of a shard ---------------------------------------------------------------------- */
 
+/* A run of bytes; as a value's block, in a list of those that end at one time. */
 typedef struct {
     size_t offset, end;
-    int32_t last_use;
-} live_block;
+    int32_t next;
+} byte_run;
 
-/* Blocks in use, by their offsets. */
+/* The free bytes of a workspace, and the blocks in use. */
 typedef struct {
-    live_block *block;
-    int32_t blocks;
-} live_list;
+    byte_run *gap; /* by offset; the last has no end */
+    byte_run *block;
+    int32_t *ending; /* for each time, the first of the blocks whose last use it is, or -1 */
+    int32_t gaps, blocks, now;
+} free_space;
 
-/* Takes the lowest free bytes until `last_use`; returns where they begin. */
-static size_t take_block(live_list *live, size_t bytes, int32_t now, int32_t last_use)
+static bool open_space(free_space *f, size_t nodes)
 {
-    int32_t kept = 0;
-    for (int32_t i = 0; i < live->blocks; i++)
-        if (live->block[i].last_use >= now)
-            live->block[kept++] = live->block[i];
-    size_t offset = 0;
-    int32_t at = 0;
-    while (at < kept && live->block[at].offset - offset < bytes)
-        offset = live->block[at++].end;
-    memmove(live->block + at + 1, live->block + at, (size_t)(kept - at) * sizeof *live->block);
-    live->block[at] = (live_block){ offset, offset + bytes, last_use };
-    live->blocks = kept + 1;
+    *f = (free_space){ .gap = hs_alloc((nodes + 1) * sizeof *f->gap),
+                       .block = hs_alloc(nodes * sizeof *f->block),
+                       .ending = hs_alloc(nodes * sizeof *f->ending),
+                       .gaps = 1 };
+    if (!f->gap || !f->block || !f->ending)
+        return false;
+    f->gap[0] = (byte_run){ 0, SIZE_MAX, -1 };
+    memset(f->ending, -1, nodes * sizeof *f->ending);
+    return true;
+}
+
+static void close_space(free_space *f)
+{
+    hs_free(f->gap);
+    hs_free(f->block);
+    hs_free(f->ending);
+}
+
+/* Frees a block, and joins it with the gaps around it. */
+static void add_gap(free_space *f, size_t offset, size_t end)
+{
+    int32_t low = 0, high = f->gaps - 1; /* the last gap is always behind */
+    while (low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        if (f->gap[middle].offset < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    byte_run *after = &f->gap[low];
+    const bool joins_before = low > 0 && after[-1].end == offset,
+               joins_after = after->offset == end;
+    const size_t behind = (size_t)(f->gaps - low);
+    if (joins_before && joins_after) {
+        after[-1].end = after->end;
+        memmove(after, after + 1, (behind - 1) * sizeof *after);
+        f->gaps--;
+    } else if (joins_before) {
+        after[-1].end = end;
+    } else if (joins_after) {
+        after->offset = offset;
+    } else {
+        memmove(after + 1, after, behind * sizeof *after);
+        *after = (byte_run){ offset, end, -1 };
+        f->gaps++;
+    }
+}
+
+/* Takes the lowest free bytes from `now` until `last_use`; returns where they begin. */
+static size_t take_block(free_space *f, size_t bytes, int32_t now, int32_t last_use)
+{
+    for (; f->now < now; f->now++)
+        for (int32_t i = f->ending[f->now]; i >= 0; i = f->block[i].next)
+            add_gap(f, f->block[i].offset, f->block[i].end);
+    byte_run *gap = f->gap;
+    while (gap->end - gap->offset < bytes)
+        gap++;
+    const size_t offset = gap->offset;
+    gap->offset += bytes;
+    if (gap->offset == gap->end) {
+        memmove(gap, gap + 1, (size_t)(f->gap + f->gaps - 1 - gap) * sizeof *gap);
+        f->gaps--;
+    }
+    f->block[f->blocks] = (byte_run){ offset, offset + bytes, f->ending[last_use] };
+    f->ending[last_use] = f->blocks++;
     return offset;
 }
 
 /* Puts every value of the batch, or every local one, at the lowest offset that is free as long as it is needed. */
 static bool place_values(const hs_plan *plan, plan_layout *layout, bool local, size_t *total)
 {
-    live_list live = { hs_alloc(((size_t)plan->graph->nodes + 1) * sizeof *live.block), 0 };
-    bool ok = live.block != NULL;
+    free_space space;
+    bool ok = open_space(&space, (size_t)plan->graph->nodes + 1);
     *total = 0;
     for (int32_t k = 0; ok && k < plan->graph->nodes; k++) {
         const int32_t id = plan->schedule->order[k];
@@ -127,13 +183,13 @@ static bool place_values(const hs_plan *plan, plan_layout *layout, bool local, s
                          layout->stride[node->extent], &bytes);
         if (!ok)
             break;
-        const size_t offset = take_block(&live, bytes, local ? s->rank : s->position, l->last_use);
+        const size_t offset = take_block(&space, bytes, local ? s->rank : s->position, l->last_use);
         l->at = (place){ local ? IN_CHUNK : IN_SHARD, 0, offset };
         ok = offset <= (size_t)PTRDIFF_MAX - bytes;
         if (ok && *total < offset + bytes)
             *total = offset + bytes;
     }
-    hs_free(live.block);
+    close_space(&space);
     return ok;
 }
 
