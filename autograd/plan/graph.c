@@ -44,30 +44,36 @@ static bool is_equal(const graph_builder *b, const graph_node *x, const graph_no
 }
 
 /* The free slot for a node, or the slot of an equal one. */
-static uint32_t slot_of(const graph_builder *b, const graph_node *node)
+static graph_slot *slot_of(const graph_builder *b, const graph_node *node, uint32_t hash)
 {
-    uint32_t at = (uint32_t)hash_node(node) & b->mask;
-    while (b->slot[at] >= 0 && !is_equal(b, &b->graph->node[b->slot[at]], node))
+    uint32_t at = hash & b->mask;
+    while (b->slot[at].id >= 0 &&
+           (b->slot[at].hash != hash || !is_equal(b, &b->graph->node[b->slot[at].id], node)))
         at = (at + 1) & b->mask;
-    return at;
+    return &b->slot[at];
 }
 
 /* Makes room for one more node in the table: half of the slots stay free. */
 static bool grow_table(graph_builder *b)
 {
-    const plan_graph *graph = b->graph;
-    if ((uint32_t)graph->nodes < b->mask / 2)
+    if ((uint32_t)b->graph->nodes < b->mask / 2)
         return true;
-    const uint32_t slots = b->mask ? 2 * (b->mask + 1) : 256;
-    int32_t *slot = hs_alloc(slots * sizeof *slot);
+    const uint32_t old = b->mask ? b->mask + 1 : 0, slots = old ? 2 * old : 256;
+    graph_slot *slot = hs_alloc(slots * sizeof *slot);
     if (!slot)
         return false;
     memset(slot, -1, slots * sizeof *slot);
+    for (uint32_t i = 0; i < old; i++) {
+        uint32_t at = b->slot[i].hash & (slots - 1);
+        if (b->slot[i].id < 0)
+            continue;
+        while (slot[at].id >= 0)
+            at = (at + 1) & (slots - 1);
+        slot[at] = b->slot[i];
+    }
     hs_free(b->slot);
     b->slot = slot;
     b->mask = slots - 1;
-    for (int32_t id = 0; id < graph->nodes; id++)
-        slot[slot_of(b, &graph->node[id])] = id;
     return true;
 }
 
@@ -124,10 +130,11 @@ int32_t hs__graph_find(graph_builder *b, const graph_node *node)
 {
     if (!grow_table(b))
         return -1;
-    const uint32_t at = slot_of(b, node);
-    if (b->slot[at] < 0)
-        b->slot[at] = append(b, node);
-    return b->slot[at];
+    const uint32_t hash = (uint32_t)hash_node(node);
+    graph_slot *slot = slot_of(b, node, hash);
+    if (slot->id < 0)
+        *slot = (graph_slot){ hash, append(b, node) };
+    return slot->id;
 }
 
 int32_t hs__graph_add(graph_builder *b, graph_node *node)

@@ -95,12 +95,18 @@ typedef struct graph_builder graph_builder;
 typedef int32_t graph_rule(graph_builder *b, graph_node *node);
 enum { NO_NODE = -1, OUT_OF_MEMORY = -2 };
 
+/* A slot of the table of nodes: unlike hashes need no look at the nodes. */
+typedef struct {
+    uint32_t hash;
+    int32_t id; /* -1: free */
+} graph_slot;
+
 /* A graph while it is made: equal nodes are found by hashing. */
 struct graph_builder {
     const hs_plan *plan;
     plan_graph *graph;
     graph_rule *rule; /* NULL: nodes join as they are */
-    int32_t *slot;    /* open addressing; -1 is free */
+    graph_slot *slot; /* open addressing */
     uint32_t mask;
     const struct linear_form **form; /* of each node, for expand.c; NULL elsewhere */
     bool expanded;                   /* expand.c took a sum apart */
