@@ -114,8 +114,9 @@ void hs_parallel_for(int threads, int parts, void (*body)(int part, void *contex
 
 /* ---- Pace ----------------------------------------------------------------------------------- */
 
-/* Share of the time on one thread that a trial of several threads may lose. */
-static const double allowance = 0.05;
+/* Share of the time on one thread that trials of several threads may lose. It is small, since the threads of a trial may
+ * also push the caller to a busy core, where it stays for a while. */
+static const double allowance = 0.01;
 
 /* The most credit: that many seconds, two or three times what a busy core makes a thread wait, and at
  * least the time of two runs on one thread, for the times of long runs scatter by more than that. */

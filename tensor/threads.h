@@ -43,7 +43,7 @@ HS_API int hs_thread_index(void);
  *
  * Runs on several threads earn credit, the seconds by which they beat a run on one thread, or lose it. While there is
  * credit, the pace takes all threads. Without credit it takes one, and tries several again as soon as the trial cannot cost
- * more than a twentieth of the time. So a quiet machine uses its cores, and a busy one does not wait for them.
+ * more than a hundredth of the time. So a quiet machine uses its cores, and a busy one does not wait for them.
  */
 typedef struct {
     double alone;    /**< seconds of a run on one thread */
