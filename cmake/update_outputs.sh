@@ -1,22 +1,22 @@
 #!/bin/sh
 # update_outputs.sh PROGRAM FILE...: code blocks under <!-- output of hastings ARGUMENT... --> become what
-# PROGRAM prints with these arguments.
+# PROGRAM prints with these arguments; under <!-- output of examples/NAME ARGUMENT... --> what that example prints.
 set -eu
 program=$1
 shift
 for file; do
-    awk -v program="$program" '
+    awk -v folder="$(dirname "$program")" '
         skipping { if (/^```/) { skipping = 0; print } next }
         { print }
-        /^<!-- output of hastings .* -->$/ {
+        /^<!-- output of (hastings|examples\/[a-z]+) .* -->$/ {
             command = $0
-            sub(/^<!-- output of hastings /, "", command)
+            sub(/^<!-- output of /, "", command)
             sub(/ -->$/, "", command)
             pending = 1
             next
         }
         pending && /^```/ {
-            call = program " " command
+            call = folder "/" command
             while ((call | getline line) > 0)
                 print line
             close(call)

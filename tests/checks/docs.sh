@@ -3,7 +3,8 @@
 #   - docs/ops.md is what OPS_REFERENCE prints
 #   - a code block under <!-- from FILE --> is found in FILE, line by line; under <!-- all of FILE -->
 #     it is the whole file
-#   - a code block under <!-- output of hastings ARGUMENT... --> is what PROGRAM prints
+#   - a code block under <!-- output of hastings ARGUMENT... --> is what PROGRAM prints; under
+#     <!-- output of examples/NAME ARGUMENT... --> it is what that example prints, beside PROGRAM
 #   - docs/results.md is what the program makes of docs/results/*.json
 #   - a diff under <!-- applies --> applies to the tree
 #   - links to files lead somewhere
@@ -32,17 +33,18 @@ if [ $# -ge 3 ]; then
 fi
 
 for document in *.md docs/*.md; do
-    grep -nE '^<!-- (all of|from) [^ ]+ -->$|^<!-- (applies|output of hastings .*) -->$' "$document" >"$scratch/marks"
+    grep -nE '^<!-- (all of|from) [^ ]+ -->$|^<!-- (applies|output of (hastings|examples/[a-z]+) .*) -->$' "$document" >"$scratch/marks"
     while IFS=: read -r line mark; do
         block "$document" "$line" >"$scratch/block"
         [ -s "$scratch/block" ] || complain "$document:$line: no code block follows"
         file=$(echo "$mark" | awk '{ print $(NF - 1) }')
         case $mark in
         *"output of"*)
-            arguments=${mark#*hastings }
             [ $# -ge 3 ] || continue
+            call=${mark#*output of }
+            [ -x "$(dirname "$3")/${call%% *}" ] || continue
             # shellcheck disable=SC2086
-            "$3" ${arguments% -->} | cmp -s - "$scratch/block" ||
+            "$(dirname "$3")/"${call% -->} | cmp -s - "$scratch/block" ||
                 complain "$document:$line: is out of date: cmake --build --preset release --target update-docs"
             ;;
         *"all of"*)
