@@ -1,5 +1,6 @@
 /* From an experiment to its jobs. */
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "run_internal.h"
 #include <hastings/experiments/run.h>
 #include <hastings/tensor/message.h>
+#include <hastings/tensor/random.h>
 
 const char *app_text_of(const json_t *object, const char *key)
 {
@@ -70,6 +72,27 @@ static const char *proposal_of(const json_t *row, const json_t *kase)
     return own ? own : app_text_of(kase, "proposal");
 }
 
+/* FNV-1a. */
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    do
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+    while (*text++);
+    return hash;
+}
+
+/* Every job has random numbers of its own, so that cells of a table are independent. They follow from the names, so that
+ * a row that joins the experiment changes no other. The seed is below 2^52, which JSON holds. */
+static uint64_t job_seed(uint64_t seed, const char *kase, const char *row, size_t replication)
+{
+    const uint64_t names = hash_text(hash_text(UINT64_C(14695981039346656037), kase), row);
+    const hs_address at = { .seed = seed,
+                            .stream = (uint32_t)(names >> 49),
+                            .step = names & ((UINT64_C(1) << 48) - 1) };
+    const double u = hs_random_at(HS_F64, HS_UNIFORM, at, (uint32_t)replication, 0);
+    return 1 + (uint64_t)ldexp(u, 52);
+}
+
 static hs_status add_jobs(run *r, const json_t *kase, const json_t *row, size_t replication,
                           hs_message *m)
 {
@@ -84,7 +107,7 @@ static hs_status add_jobs(run *r, const json_t *kase, const json_t *row, size_t 
     j.objective = app_text_of(row, "objective");
     j.sampler = app_text_of(row, "sampler");
     j.replication = replication;
-    j.seed = j.set.seed + 1000 * (replication - 1);
+    j.seed = job_seed(j.set.seed, case_name, row_name, replication);
     j.stan_csv = r->stan_csv;
     j.first_of_cell = replication == 1;
     append_slug(j.id, case_name);
