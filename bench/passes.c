@@ -123,6 +123,15 @@ static void print_head(void)
     printf("\n");
 }
 
+/* In the type that `mark` begins and ends; "-" where there is none. */
+static void print_ratio(double ratio, const char *mark)
+{
+    if (ratio > 0)
+        printf(" %s%.2f%s |", mark, ratio, mark);
+    else
+        printf(" - |");
+}
+
 static void print_subject(const char *name, double seconds)
 {
     subject with;
@@ -138,10 +147,7 @@ static void print_subject(const char *name, double seconds)
             continue;
         const double ratio = worth(&with, plan, name, pass->name, seconds);
         most[i] = ratio > most[i] ? ratio : most[i];
-        if (ratio > 0)
-            printf(" %.2f |", ratio);
-        else
-            printf(" - |");
+        print_ratio(ratio, "");
         fflush(stdout);
     }
     printf("\n");
@@ -155,7 +161,7 @@ static void print_most(void)
     printf("| **the most** |");
     for (size_t i = 0; (pass = hs_plan_pass(i)) && i < MOST_PASSES; i++)
         if (pass->optional)
-            printf(" **%.2f** |", most[i]);
+            print_ratio(most[i], "**");
     printf("\n\n");
 }
 

@@ -2,7 +2,7 @@
  *
  *     inside tape                    a tape
  *     inside gradient                the nodes that hs_grad() adds to it
- *     inside plan MODEL [PASS]...    the plan of a model with no other optional passes than these
+ *     inside plan MODEL [PASS]...    the plan of layer, walk, points or unit with no other optional passes than these
  *     inside passes                  the passes
  *     inside bits                    a sum over the batch on 1 to 4 threads
  */
@@ -68,6 +68,15 @@ static model points(void)
     return m;
 }
 
+/* A value times 1, for the pass that docs/inside.md adds. */
+static model unit(void)
+{
+    model m = { .tape = hs_tape_new(HS_F64), .outputs = 1, .starts = 100 };
+    hs_var x = hs_normal(m.tape, HS_ROW, hs_dims(3), 0);
+    m.output[0] = hs_mean_rows(hs_sum_last(hs_tanh(hs_mul(x, hs_const(m.tape, 1)))));
+    return m;
+}
+
 /* Prints the lines of a file from number `first` on, without the places in the source, which stand behind "#", and
  * without bytes, which stand behind ";" and depend on the machine. */
 static void print_lines(FILE *file, int first)
@@ -92,10 +101,23 @@ static FILE *new_file(void)
     return file;
 }
 
+static bool is_optional_pass(const char *name)
+{
+    const hs_pass *pass;
+    for (size_t i = 0; (pass = hs_plan_pass(i)); i++)
+        if (pass->optional && strcmp(pass->name, name) == 0)
+            return true;
+    fprintf(stderr, "there is no optional pass \"%s\": see inside passes\n", name);
+    return false;
+}
+
 static int print_plan(model m, int passes, char **names)
 {
     char without[400] = "";
     const hs_pass *pass;
+    for (int k = 0; k < passes; k++)
+        if (!is_optional_pass(names[k]))
+            return 2;
     for (size_t i = 0; (pass = hs_plan_pass(i)); i++) {
         bool named = false;
         for (int k = 0; k < passes; k++)
@@ -161,14 +183,19 @@ int main(int argc, char **argv)
             printf("%-14s  %s  %s\n", pass->name, pass->optional ? "optional" : "required", pass->doc);
     } else if (strcmp(what, "bits") == 0) {
         print_bits();
-    } else if (strcmp(what, "plan") == 0 && argc > 2) {
-        return print_plan(strcmp(name, "walk") == 0     ? walk()
-                          : strcmp(name, "points") == 0 ? points()
-                                                        : layer(),
-                          argc - 3, argv + 3);
+    } else if (strcmp(what, "plan") == 0) {
+        static const struct {
+            const char *name;
+            model (*record)(void);
+        } models[] = { { "layer", layer }, { "walk", walk }, { "points", points }, { "unit", unit } };
+        for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+            if (strcmp(name, models[i].name) == 0)
+                return print_plan(models[i].record(), argc - 3, argv + 3);
+        what = "";
     } else {
-        fprintf(stderr, "usage: inside tape | gradient | passes | bits | plan layer|walk|points [PASS]...\n");
-        return 2;
+        what = "";
     }
-    return 0;
+    if (!*what)
+        fprintf(stderr, "usage: inside tape | gradient | passes | bits | plan layer|walk|points|unit [PASS]...\n");
+    return *what ? 0 : 2;
 }
