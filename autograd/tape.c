@@ -153,6 +153,23 @@ bool hs__inputs_ok(const hs_var *inputs, int n, const char *op, const char *at)
     return tape != NULL;
 }
 
+bool hs_var_needs(hs_var x, hs_var of)
+{
+    if (!hs_var_ok(x) || !hs_var_ok(of) || x.tape != of.tape || x.id < of.id)
+        return false;
+    const tape_node *node = x.tape->node;
+    bool *needed = hs_alloc_zero((size_t)x.id + 1, sizeof *needed);
+    if (!needed)
+        return false;
+    needed[x.id] = true;
+    for (int32_t id = x.id; id > of.id; id--)
+        for (int i = 0; needed[id] && i < node[id].inputs; i++)
+            needed[node[id].input[i]] = true;
+    const bool found = needed[of.id];
+    hs_free(needed);
+    return found;
+}
+
 bool hs__attributes_equal(const op_attributes *a, const op_attributes *b, size_t bytes)
 {
     if (!a || !b)

@@ -91,6 +91,9 @@ HS_API hs_extent hs_var_extent(hs_var x);
 /** True if the value can be used: it exists, on a tape without error. */
 HS_API bool hs_var_ok(hs_var x);
 
+/** True if `x` is computed from `of`, through any number of ops. False without memory to look. */
+HS_API bool hs_var_needs(hs_var x, hs_var of);
+
 /** Gives a value a name (copied) for messages and prints, and returns the value. A NULL name changes nothing. */
 HS_API hs_var hs_name(hs_var x, const char *name);
 

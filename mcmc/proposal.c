@@ -67,6 +67,11 @@ hs_params *hs_proposal_params(const hs_proposal *p)
     return p ? p->spec.params : NULL;
 }
 
+bool hs_proposal_is_ratio_only(const hs_proposal *p)
+{
+    return p && p->spec.ratio_only;
+}
+
 hs_param hs_proposal_step(const hs_proposal *p, bool *is_log)
 {
     if (is_log)

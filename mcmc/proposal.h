@@ -65,6 +65,11 @@ typedef struct {
      *  objective that asks for them. */
     bool symmetric;
 
+    /** The densities of the moves are right up to a factor that both directions share, as those of HMC,
+     *  which are of its momentum. The acceptance needs no more, but objectives that use g(y | x) itself
+     *  refuse such a proposal. A deterministic map of the noise and x belongs here too. */
+    bool ratio_only;
+
     size_t ways; /**< number of moves that `moves` fills in, 1 to HS_MAX_WAYS */
     /** Fills in `ways` moves, of which the weights add up to 1; replaces draw and log_density. It
      *  enumerates discrete choices rather than sampling them, so that gradients are exact. */
@@ -83,6 +88,9 @@ HS_API size_t hs_proposal_normals(const hs_proposal *p);    /**< length of the n
 HS_API size_t hs_proposal_ways(const hs_proposal *p);       /**< number of ways of moving */
 HS_API size_t hs_proposal_gradients(const hs_proposal *p);  /**< scores that one proposal costs */
 HS_API hs_params *hs_proposal_params(const hs_proposal *p); /**< trained parameters, or NULL */
+
+/** True if the proposal knows only the ratio g(x | y) / g(y | x), not the densities. */
+HS_API bool hs_proposal_is_ratio_only(const hs_proposal *p);
 
 /** The parameter that is the step size, and in *is_log (unless that is NULL) whether it is the
  *  logarithm of it; index -1 if the proposal has none. */

@@ -26,7 +26,23 @@ static hs_var mean_over_ways(const hs_transition *t, size_t ways, const hs_var *
     return mean;
 }
 
-static void record_batch(batch *b)
+/* Whether a loss uses a density that the proposal does not know. Fails the session by name. */
+static bool lacks_density(const batch *b, const hs_transition *t, hs_var loss)
+{
+    if (!hs_proposal_is_ratio_only(b->proposal) || !hs_var_needs(loss, t->log_g_fwd))
+        return false;
+    hs_session_fail(
+        b->session, HS_EINVAL,
+        "objective \"%s\" needs the density of proposal \"%s\", which knows only the "
+        "ratio of both directions; objectives of jumps and acceptance, such as msjd and "
+        "l2hmc, need no density",
+        b->options->objective.name ? b->options->objective.name : "",
+        hs_proposal_name(b->proposal));
+    return true;
+}
+
+/* False after failing the session. */
+static bool record_batch(batch *b)
 {
     const size_t ways = hs_proposal_ways(b->proposal);
     hs_transition t[HS_MAX_WAYS];
@@ -38,12 +54,15 @@ static void record_batch(batch *b)
     for (size_t k = 0; k < ways; k++) {
         t[k].adapted = b->adapted;
         loss[k] = b->options->objective.loss(&t[k], &b->options->objective);
+        if (lacks_density(b, &t[k], loss[k]))
+            return false;
         alpha[k] = hs_exp(hs_stop(t[k].log_alpha));
         jump[k] = hs_mul(alpha[k], hs_transition_jump(&t[k]));
     }
     b->loss = hs_mean_rows(mean_over_ways(t, ways, loss));
     b->alpha = hs_mean_rows(mean_over_ways(t, ways, alpha));
     b->jump = hs_mean_rows(mean_over_ways(t, ways, jump));
+    return true;
 }
 
 /* Complains about options, and fills in what they leave out. */
@@ -99,7 +118,10 @@ bool hs__batch_open(batch *b, hs_session *s, const hs_target *target, const hs_p
     b->dim = hs_target_original_dim(target);
     b->tape = hs_tape_new(hs_session_dtype(s));
     b->adapted_now = options->objective.adapted;
-    record_batch(b);
+    if (!record_batch(b)) {
+        hs__batch_close(b);
+        return false;
+    }
     hs_message message = { "" };
     const hs_plan_options plan = { .starts = options->starts,
                                    .rows_per_start = options->proposals,

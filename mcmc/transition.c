@@ -14,6 +14,11 @@ void hs_transitions_at(const hs_target *target, const hs_proposal *proposal, hs_
     hs_move moves[HS_MAX_WAYS];
     hs_proposal_moves(proposal, x, n, moves);
     hs_var log_pi_x = hs_target_log_density(target, x);
+    const bool known = !hs_proposal_is_ratio_only(proposal);
+    hs_var unknown = { x.tape, -1 };
+    if (!known)
+        unknown = hs_input(x.tape, "log density of a proposal that knows only a ratio", HS_ROW,
+                           hs_scalar_shape());
     for (size_t k = 0; k < ways; k++) {
         const hs_move *m = &moves[k];
         hs_var log_pi_y = hs_target_log_density(target, m->y);
@@ -27,8 +32,8 @@ void hs_transitions_at(const hs_target *target, const hs_proposal *proposal, hs_
             .y = m->y,
             .log_pi_x = log_pi_x,
             .log_pi_y = log_pi_y,
-            .log_g_fwd = m->log_g_fwd,
-            .log_g_rev = m->log_g_rev,
+            .log_g_fwd = known ? m->log_g_fwd : unknown,
+            .log_g_rev = known ? m->log_g_rev : unknown,
             .log_ratio = ratio,
             .log_alpha = hs_min(hs_const(x.tape, 0), ratio),
             .weight = m->weight,

@@ -23,9 +23,11 @@
 typedef struct {
     hs_var x, y;               /**< start point and proposed point [dim] */
     hs_var log_pi_x, log_pi_y; /**< log densities of the target there */
-    hs_var log_g_fwd;          /**< log g(y | x) */
-    hs_var log_g_rev;          /**< log g(x | y) */
-    hs_var log_ratio;          /**< log_pi_y + log_g_rev - log_pi_x - log_g_fwd */
+    hs_var
+        log_g_fwd; /**< log g(y | x). If the proposal knows only the ratio (ratio_only), an input that
+                           nothing feeds: training and evaluation refuse a loss that uses it */
+    hs_var log_g_rev;    /**< log g(x | y), likewise */
+    hs_var log_ratio;    /**< log_pi_y + log_g_rev - log_pi_x - log_g_fwd */
     hs_var log_alpha;    /**< min(0, log_ratio): log acceptance probability. Its gradient is 0 where
                               it is 0 */
     hs_var weight;       /**< probability of this way of moving; 1 if it is the only one */

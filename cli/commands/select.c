@@ -21,8 +21,16 @@ typedef struct {
     const hs_proposal *proposal;
     hs_training training;
     hs_evaluation found;
-    double ess, rhat; /* of short chains: ESS per proposal, and the largest R-hat */
+    double ess, rhat;                /* of short chains: ESS per proposal, and the largest R-hat */
+    double per_gradient, per_second; /* ESS of these chains; NaN if a proposal takes no gradient */
 } scheme;
+
+/* A kernel that knows only the ratio of both directions, such as HMC, has no Ab Initio loss. It is judged by its chains,
+ * beside the ranking. */
+static bool has_loss(const scheme *s)
+{
+    return s->done && !hs_proposal_is_ratio_only(s->proposal);
+}
 
 /* ---- Which ones ------------------------------------------------------------------------------ */
 
@@ -69,8 +77,10 @@ static bool is_kind(const scheme *s, const char *kind)
     return strcspn(s->text, ",") == strlen(kind) && !strncmp(s->text, kind, strlen(kind));
 }
 
-static hs_objective objective_of(const scheme *s)
+static hs_objective objective_of(const scheme *s, const hs_proposal *p)
 {
+    if (hs_proposal_is_ratio_only(p))
+        return hs_msjd();
     return is_kind(s, "resampling-flow") ? hs_nll() : hs_ab_initio(0.18125);
 }
 
@@ -78,7 +88,7 @@ static hs_objective objective_of(const scheme *s)
  * in the end. */
 static hs_optimizer_options optimizer_of(const scheme *s, const app_call *call)
 {
-    if (is_kind(s, "random-walk") || is_kind(s, "mala"))
+    if (is_kind(s, "random-walk") || is_kind(s, "mala") || is_kind(s, "hmc"))
         return (hs_optimizer_options){ .rate = 1e-2, .schedule = { HS_COSINE } };
     return (hs_optimizer_options){ .rate = app_given_number(call->arguments, "rate", 0) };
 }
@@ -87,7 +97,7 @@ static hs_optimizer_options optimizer_of(const scheme *s, const app_call *call)
  * everywhere. */
 static void run_chains(const app_call *call, app_problem *p, scheme *s)
 {
-    s->ess = s->rhat = (double)NAN;
+    s->ess = s->rhat = s->per_gradient = s->per_second = (double)NAN;
     const hs_chains *chains =
         hs_sample(p->session, p->target, s->proposal,
                   &(hs_sample_options){ .chains = 5,
@@ -99,6 +109,8 @@ static void run_chains(const app_call *call, app_problem *p, scheme *s)
         hs_diagnose(chains, &(hs_diagnose_options){ .threads = call->threads }, &report, NULL))
         return;
     s->ess = report.ess_per_proposal;
+    s->per_gradient = s->ess / (double)hs_proposal_gradients(s->proposal);
+    s->per_second = hs_report_per_second(&report, s->ess * (double)(report.chains * report.draws));
     s->rhat = report.rhat;
     hs_report_free(&report);
 }
@@ -106,14 +118,14 @@ static void run_chains(const app_call *call, app_problem *p, scheme *s)
 static void try_scheme(const app_call *call, app_problem *p, scheme *s, app_bars *bars)
 {
     hs_train_options o = app_problem_training(p, call, bars);
-    o.objective = objective_of(s);
-    o.optimizer = optimizer_of(s, call);
     hs_proposal *proposal =
         app_spec_proposal(p->session, p->target, s->text, 0, p->points.x, p->points.n);
+    o.objective = objective_of(s, proposal);
+    o.optimizer = optimizer_of(s, call);
     if (proposal)
         hs_train(p->session, p->target, proposal, &o, &s->training);
     /* Evaluates on new draws, the same for all candidates. */
-    o.objective = hs_ab_initio(0.18125);
+    o.objective = hs_proposal_is_ratio_only(proposal) ? hs_msjd() : hs_ab_initio(0.18125);
     o.seed = hs_session_seed(p->session) + 2000;
     o.online = false;
     if (proposal && !hs_session_status(p->session) && !app_interrupted())
@@ -132,28 +144,30 @@ static void try_scheme(const app_call *call, app_problem *p, scheme *s, app_bars
     hs_session_clear(p->session);
 }
 
-/* Orders finished candidates by loss, and the others behind them. */
-static int by_loss(const void *a, const void *b)
+/* Orders finished candidates by loss; behind them those without one, by their ESS per second; and behind them the ones
+ * that failed. */
+static int by_worth(const void *a, const void *b)
 {
     const scheme *const *x = a, *const *y = b;
-    if ((*x)->done != (*y)->done)
-        return (*x)->done ? -1 : 1;
-    if (!(*x)->done || (*x)->found.loss == (*y)->found.loss)
-        return *x < *y ? -1 : 1;
-    return (*x)->found.loss < (*y)->found.loss ? -1 : 1;
+    const int rank[2] = { (*x)->done + has_loss(*x), (*y)->done + has_loss(*y) };
+    if (rank[0] != rank[1])
+        return rank[1] - rank[0];
+    const double value[2] = { has_loss(*x) ? (*x)->found.loss : -(*x)->per_second,
+                              has_loss(*y) ? (*y)->found.loss : -(*y)->per_second };
+    return value[0] < value[1] ? -1 : value[0] > value[1] ? 1 : *x < *y ? -1 : 1;
 }
 
 /* True if two losses differ by less than two standard errors. */
 static bool as_good(const scheme *s, const scheme *best)
 {
-    return s->done && s->found.loss - best->found.loss <=
-                          2 * hypot(s->found.loss_error, best->found.loss_error);
+    return has_loss(s) && s->found.loss - best->found.loss <=
+                              2 * hypot(s->found.loss_error, best->found.loss_error);
 }
 
 /* The simplest candidate that is as good as the best. */
 static const scheme *choose(const scheme *schemes, size_t n, const scheme *best)
 {
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && has_loss(best); i++)
         if (as_good(&schemes[i], best))
             return &schemes[i];
     return best;
@@ -161,57 +175,101 @@ static const scheme *choose(const scheme *schemes, size_t n, const scheme *best)
 
 /* ---- What is said about it ------------------------------------------------------------------- */
 
+static json_t *scheme_json(const scheme *s, const scheme *best)
+{
+    if (!s->done)
+        return json_pack("{s:s, s:s}", "proposal", s->text, "error", s->error);
+    const double nan = (double)NAN;
+    return json_pack("{s:s, s:o, s:o, s:f, s:f, s:o, s:o, s:I, s:o, s:o, s:f, s:b}", "proposal",
+                     s->text, "loss", app_json_number(has_loss(s) ? s->found.loss : nan),
+                     "loss_error", app_json_number(has_loss(s) ? s->found.loss_error : nan),
+                     "acceptance", s->found.alpha, "msjd", s->found.jump, "ess_per_proposal",
+                     app_json_number(s->ess), "rhat", app_json_number(s->rhat), "gradients",
+                     (json_int_t)hs_proposal_gradients(s->proposal), "ess_per_gradient",
+                     app_json_number(s->per_gradient), "ess_per_second",
+                     app_json_number(s->per_second), "seconds", s->training.seconds,
+                     "as_good_as_the_best", as_good(s, best));
+}
+
 static json_t *result_json(scheme *const *ranked, size_t n, const scheme *chosen, const char *file)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < n; i++) {
-        const scheme *s = ranked[i];
-        if (!s->done)
-            json_array_append_new(list,
-                                  json_pack("{s:s, s:s}", "proposal", s->text, "error", s->error));
-        else
-            json_array_append_new(
-                list,
-                json_pack("{s:s, s:f, s:o, s:f, s:f, s:o, s:o, s:I, s:f, s:b}", "proposal", s->text,
-                          "loss", s->found.loss, "loss_error", app_json_number(s->found.loss_error),
-                          "acceptance", s->found.alpha, "msjd", s->found.jump, "ess_per_proposal",
-                          app_json_number(s->ess), "rhat", app_json_number(s->rhat), "gradients",
-                          (json_int_t)hs_proposal_gradients(s->proposal), "seconds",
-                          s->training.seconds, "as_good_as_the_best", as_good(s, ranked[0])));
-    }
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(list, scheme_json(ranked[i], ranked[0]));
     return json_pack("{s:s, s:o, s:s*}", "use", chosen->text, "proposals", list, "file", file);
+}
+
+/* A number, or "-" where there is none. */
+static void print_number(int width, double x)
+{
+    if (isfinite(x))
+        printf("%*.3g  ", width, x);
+    else
+        printf("%*s  ", width, "-");
+}
+
+static void print_scheme(const scheme *s)
+{
+    if (!s->done) {
+        printf("%18s  %10s  %9s  %12s  %6s  %9s  %12s  %9s  %9s  %s: %s\n", "-", "-", "-", "-", "-",
+               "-", "-", "-", "-", s->text, *s->error ? s->error : "not tried");
+        return;
+    }
+    if (has_loss(s))
+        printf("%8.4g +- %-6.2g  ", s->found.loss, s->found.loss_error);
+    else
+        printf("%18s  ", "-");
+    printf("%10.3f  %9.4g  ", s->found.alpha, s->found.jump);
+    print_number(12, s->ess);
+    printf("%6.3f  %9zu  ", s->rhat, hs_proposal_gradients(s->proposal));
+    print_number(12, s->per_gradient);
+    print_number(9, s->per_second);
+    printf("%7.1f s  %s\n", s->training.seconds, s->text);
+}
+
+/* Why the chosen one. */
+static void print_reason(scheme *const *ranked, size_t n, const scheme *chosen)
+{
+    const scheme *second = n > 1 && has_loss(ranked[1]) ? ranked[1] : NULL;
+    if (!has_loss(chosen))
+        printf(": it makes the most effective draws a second of proposals without a loss");
+    else if (chosen != ranked[0])
+        printf(": the loss of %s is lower, but by less than two standard errors, and it is the "
+               "simpler one",
+               ranked[0]->text);
+    else if (second && as_good(second, ranked[0]))
+        printf("; %s is not worse by more than two standard errors", second->text);
+    else if (second)
+        printf(": its loss is the lowest, by %.1f standard errors",
+               (second->found.loss - ranked[0]->found.loss) /
+                   hypot(ranked[0]->found.loss_error, second->found.loss_error));
+    printf(".\n");
+}
+
+/* Kernels that have no loss are not ranked by it: their chains are compared. */
+static void print_rivals(scheme *const *ranked, size_t n, const scheme *chosen)
+{
+    for (size_t i = 0; i < n && has_loss(chosen); i++)
+        if (ranked[i]->done && !has_loss(ranked[i]))
+            printf(
+                "%s knows no density, so it has no such loss. On these short chains it makes %.3g "
+                "times as many effective draws a second.\n",
+                ranked[i]->text, ranked[i]->per_second / chosen->per_second);
 }
 
 static void print_result(scheme *const *ranked, size_t n, const scheme *chosen)
 {
-    printf("%18s  %10s  %9s  %12s  %6s  %9s  %9s  %s\n", "Ab Initio loss", "acceptance", "MSJD",
-           "ESS/proposal", "R-hat", "gradients", "training", "proposal");
-    for (size_t i = 0; i < n; i++) {
-        const scheme *s = ranked[i];
-        if (s->done)
-            printf("%8.4g +- %-6.2g  %10.3f  %9.4g  %12.3g  %6.3f  %9zu  %7.1f s  %s\n",
-                   s->found.loss, s->found.loss_error, s->found.alpha, s->found.jump, s->ess,
-                   s->rhat, hs_proposal_gradients(s->proposal), s->training.seconds, s->text);
-        else
-            printf("%18s  %10s  %9s  %12s  %6s  %9s  %9s  %s: %s\n", "-", "-", "-", "-", "-", "-",
-                   "-", s->text, *s->error ? s->error : "not tried");
-    }
+    printf("%18s  %10s  %9s  %12s  %6s  %9s  %12s  %9s  %9s  %s\n", "Ab Initio loss", "acceptance",
+           "MSJD", "ESS/proposal", "R-hat", "gradients", "ESS/gradient", "ESS/s", "training",
+           "proposal");
+    for (size_t i = 0; i < n; i++)
+        print_scheme(ranked[i]);
     printf("\nUse %s", chosen->text);
-    if (chosen != ranked[0])
-        printf(": the loss of %s is lower, but by less than two standard errors, and it is the "
-               "simpler one",
-               ranked[0]->text);
-    else if (n > 1 && ranked[1]->done && as_good(ranked[1], ranked[0]))
-        printf("; %s is not worse by more than two standard errors", ranked[1]->text);
-    else if (n > 1 && ranked[1]->done)
-        printf(": its loss is the lowest, by %.1f standard errors",
-               (ranked[1]->found.loss - ranked[0]->found.loss) /
-                   hypot(ranked[0]->found.loss_error, ranked[1]->found.loss_error));
-    printf(".\n");
+    print_reason(ranked, n, chosen);
+    print_rivals(ranked, n, chosen);
     if (chosen->rhat > 1.1)
         printf("But its chains do not agree with each other (R-hat %.2f): it moves well where it "
-               "is, and "
-               "does not get everywhere. More --steps may let another one win.\n",
+               "is, and does not get everywhere. More --steps may let another one win.\n",
                chosen->rhat);
 }
 
@@ -229,7 +287,7 @@ static int save(const app_call *call, const app_problem *p, const scheme *s, con
     if (!app_make_folder(folder) || !app_free_name(path, size, folder, stem, ".json"))
         return app_call_fail(call, HS_EIO, "nothing can be saved in %s: %s", folder,
                              strerror(errno));
-    const hs_objective o = objective_of(s);
+    const hs_objective o = objective_of(s, s->proposal);
     hs_message message;
     const hs_status status =
         app_proposal_file_save(path, s->proposal,
@@ -251,7 +309,7 @@ static int rank(const app_call *call, app_problem *p, scheme *schemes, size_t n,
     scheme *ranked[MOST_SCHEMES];
     for (size_t i = 0; i < n; i++)
         ranked[i] = &schemes[i];
-    qsort(ranked, n, sizeof *ranked, by_loss);
+    qsort(ranked, n, sizeof *ranked, by_worth);
     if (!ranked[0]->done)
         return app_call_fail(call, HS_EIO, "no proposal could be trained: %s: %s", ranked[0]->text,
                              ranked[0]->error);
@@ -275,7 +333,9 @@ static int try_all(const app_call *call, app_problem *p, scheme *schemes, size_t
         try_scheme(call, p, &schemes[i], bars);
         char text[256];
         if (schemes[i].done)
-            snprintf(text, sizeof text, "loss %.4g, acceptance %.2f", schemes[i].found.loss,
+            snprintf(text, sizeof text, "%s %.4g, acceptance %.2f",
+                     has_loss(&schemes[i]) ? "loss" : "MSJD",
+                     has_loss(&schemes[i]) ? schemes[i].found.loss : schemes[i].found.jump,
                      schemes[i].found.alpha);
         else
             snprintf(text, sizeof text, "%s", schemes[i].error);
@@ -371,7 +431,9 @@ const app_command app_command_select = {
         "draws, and recommends one. This loss is lowest for independent draws of the target, "
         "whatever the kind of proposal. It is also the objective of the training, except for a "
         "resampling flow, which maximises its likelihood. If two losses differ by less than two "
-        "standard errors, the simpler proposal wins. SPEC is a kind, and options after commas: "
+        "standard errors, the simpler proposal wins. HMC knows no density, so it has no such loss: "
+        "it is trained by MSJD, and its ESS stands beside the ranking. SPEC is a kind, and options "
+        "after commas: "
         "gaussian,dim=100; hastings list shows all.",
     .examples = "hastings select --target cross --steps 5000\n"
                 "hastings select --target banana --schemes \"random-walk;mala\" --steps 5000\n"

@@ -73,6 +73,7 @@ hs_proposal *hs_hmc(hs_session *s, const hs_target *target, const hs_hmc_options
                                                    .scale = h->scale,
                                                    .normals = dim + (h->jitter > 0),
                                                    .gradients = h->leapfrogs,
+                                                   .ratio_only = true,
                                                    .ways = 1,
                                                    .moves = hmc_moves });
 }

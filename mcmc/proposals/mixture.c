@@ -283,6 +283,8 @@ hs_proposal *hs_kernel_mixture(hs_session *s, const hs_proposal *first, const hs
                                                    .normals = a > b ? a : b,
                                                    .gradients = hs_proposal_gradients(first) +
                                                                 hs_proposal_gradients(second),
+                                                   .ratio_only = hs_proposal_is_ratio_only(first) ||
+                                                                 hs_proposal_is_ratio_only(second),
                                                    .ways = ways,
                                                    .moves = kernel_moves });
 }

@@ -208,10 +208,32 @@ START_TEST(wrong_input)
 }
 END_TEST
 
+/* ---- What is computed from what --------------------------------------------------------------- */
+
+START_TEST(values_that_need_others)
+{
+    hs_tape *own = hs_tape_new(HS_F64), *other = hs_tape_new(HS_F64);
+    hs_var a = hs_input(own, "a", HS_ROW, hs_dims(3));
+    hs_var b = hs_input(own, "b", HS_ROW, hs_dims(3));
+    hs_var sum = hs_sum_last(hs_exp(hs_add(a, hs_const(own, 1)))), both = hs_mul(sum, b);
+    ck_assert(hs_var_needs(a, a));
+    ck_assert(hs_var_needs(sum, a));
+    ck_assert(!hs_var_needs(sum, b));
+    ck_assert(hs_var_needs(both, a));
+    ck_assert(hs_var_needs(both, sum));
+    ck_assert(!hs_var_needs(sum, both));
+    ck_assert(!hs_var_needs(both, hs_input(other, "a", HS_ROW, hs_dims(3))));
+    ck_assert(!hs_var_needs((hs_var){ own, -1 }, a));
+    hs_tape_free(own);
+    hs_tape_free(other);
+}
+END_TEST
+
 static Suite *remember_suite(void)
 {
     Suite *suite = suite_create("autograd_remember");
     TCase *t = tcase_create("carry");
+    tcase_add_test(t, values_that_need_others);
     tcase_add_test(t, same_values);
     tcase_add_test(t, nothing_to_remember);
     tcase_add_test(t, found);

@@ -105,6 +105,15 @@ says out "^Use "
 set -- chosen/*.json
 [ -e "$1" ] || complain "select saved nothing"
 
+# HMC knows no density: it is not trained by objectives that need one, and has no place in the ranking by loss.
+expect 2 train --target gaussian,dim=2 --proposal hmc --objective gsm-60 --steps 20
+says err "\"gsm\" needs the density of proposal \"hmc\""
+expect 0 select --target gaussian,dim=2 --steps 300 --batches 20 --schemes "hmc;random-walk,log_step"
+says out "^Use random-walk,log_step"
+says out "^hmc knows no density"
+expect 0 select --target gaussian,dim=2 --steps 300 --batches 20 --schemes hmc
+says out "^Use hmc: it makes the most effective draws"
+
 # ---- A run, stopped and resumed: one of some seconds, which is stopped in its first tenth
 
 cat >own.json <<'END'

@@ -334,6 +334,68 @@ START_TEST(online_chains_must_start_where_the_density_is_finite)
 }
 END_TEST
 
+/* ---- A ratio is not a density ---------------------------------------------------------------- */
+
+static hs_var forward_loss(const hs_transition *t, const hs_objective *o)
+{
+    (void)o;
+    return hs_add(t->log_g_fwd, hs_neg(t->log_alpha));
+}
+
+static hs_var reverse_loss(const hs_transition *t, const hs_objective *o)
+{
+    (void)o;
+    return hs_neg(t->log_g_rev);
+}
+
+static hs_var jump_loss(const hs_transition *t, const hs_objective *o)
+{
+    (void)o;
+    return hs_neg(hs_mul(hs_exp(t->log_alpha), hs_transition_jump(t)));
+}
+
+static const struct {
+    hs_var (*loss)(const hs_transition *t, const hs_objective *o);
+    bool needs_density;
+} losses[] = { { mt_ab_initio_loss, true },
+               { forward_loss, true },
+               { reverse_loss, true },
+               { jump_loss, false } };
+
+static hs_proposal *half_hmc(hs_session *s, const hs_target *t)
+{
+    return hs_kernel_mixture(s, mk_walk(s, t), hs_hmc(s, t, NULL), 0.5);
+}
+
+START_TEST(a_loss_that_needs_a_density_refuses_a_ratio)
+{
+    mt_maker *const makers[] = { mk_hmc, half_hmc, mk_walk, mk_kernels };
+    for (int i = 0; i < 4; i++) {
+        hs_session *s = mt_session(1);
+        const hs_target *t = mt_target_standard(s, 2);
+        hs_proposal *p = makers[i](s, t);
+        hs_evaluation e;
+        const hs_train_options o = {
+            .objective = { .name = "mine", .loss = losses[_i].loss, .number = { 0.2 } },
+            .proposals = 2,
+            .steps = 2
+        };
+        ck_session_ok(s);
+        const bool refused = losses[_i].needs_density && hs_proposal_is_ratio_only(p);
+        ck_assert(hs_proposal_is_ratio_only(p) == (i < 2));
+        ck_assert_int_eq(hs_evaluate(s, t, p, &o, 1, &e), refused ? HS_EINVAL : HS_OK);
+        if (refused) {
+            ck_session_failed(s, HS_EINVAL, "\"mine\" needs the density");
+            hs_session_clear(s);
+        }
+        ck_assert_int_eq(hs_train(s, t, p, &o, NULL), refused ? HS_EINVAL : HS_OK);
+        if (refused)
+            ck_session_failed(s, HS_EINVAL, hs_proposal_name(p));
+        hs_session_free(s);
+    }
+}
+END_TEST
+
 static Suite *errors_suite(void)
 {
     Suite *suite = suite_create("mcmc train: errors");
@@ -347,6 +409,8 @@ static Suite *errors_suite(void)
     tcase_add_test(tcase, nothing_to_train_is_said);
     tcase_add_test(tcase, online_chains_must_start_where_the_density_is_finite);
     tcase_add_test(tcase, online_without_points_is_an_error);
+    tcase_add_loop_test(tcase, a_loss_that_needs_a_density_refuses_a_ratio, 0,
+                        sizeof losses / sizeof *losses);
     suite_add_tcase(suite, tcase);
     return suite;
 }
