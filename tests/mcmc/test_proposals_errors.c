@@ -10,7 +10,9 @@ static hs_var loss_of(const hs_target *t, const hs_proposal *p, hs_var x, hs_var
     hs_transitions(t, p, x, n, all);
     hs_var loss = hs_const(x.tape, 0);
     for (size_t k = 0; k < hs_proposal_ways(p); k++) {
-        hs_var kl = hs_sub(all[k].log_g_fwd, all[k].log_pi_y);
+        hs_var kl = hs_neg(all[k].log_pi_y);
+        if (!hs_proposal_is_ratio_only(p))
+            kl = hs_add(kl, all[k].log_g_fwd);
         hs_var part = hs_sub(kl, hs_scale(all[k].log_ratio, 0.7));
         part = hs_add(part, hs_scale(hs_transition_jump(&all[k]), 0.1));
         loss = hs_add(loss, hs_mul(all[k].weight, part));
