@@ -170,6 +170,21 @@ bool hs_var_needs(hs_var x, hs_var of)
     return found;
 }
 
+bool hs_tape_streams(const hs_tape *tape, size_t from, uint32_t *least, uint32_t *largest)
+{
+    bool found = false;
+    for (size_t i = from; i < hs_tape_size(tape); i++) {
+        const tape_node *node = &tape->node[i];
+        if (node->op != OP_normal && node->op != OP_uniform)
+            continue;
+        const uint32_t stream = node->attributes->stream;
+        *least = found && *least < stream ? *least : stream;
+        *largest = found && *largest > stream ? *largest : stream;
+        found = true;
+    }
+    return found;
+}
+
 bool hs__attributes_equal(const op_attributes *a, const op_attributes *b, size_t bytes)
 {
     if (!a || !b)

@@ -94,6 +94,10 @@ HS_API bool hs_var_ok(hs_var x);
 /** True if `x` is computed from `of`, through any number of ops. False without memory to look. */
 HS_API bool hs_var_needs(hs_var x, hs_var of);
 
+/** The least and the largest stream of the draws that were recorded since the tape had `from` nodes; false if there are
+ *  none. */
+HS_API bool hs_tape_streams(const hs_tape *tape, size_t from, uint32_t *least, uint32_t *largest);
+
 /** Gives a value a name (copied) for messages and prints, and returns the value. A NULL name changes nothing. */
 HS_API hs_var hs_name(hs_var x, const char *name);
 

@@ -1,5 +1,7 @@
 #include "parts_internal.h"
 
+#include <hastings/mcmc/target.h>
+
 #include <math.h>
 #include <string.h>
 
@@ -58,6 +60,18 @@ hs_var hs__scalar(hs_var v, const char *kind, const char *name, const char *what
                             "%s \"%s\": %s must be a scalar, and has shape %s", kind, name, what,
                             hs_shape_text(&shape, text));
     return hs_reshape(v, hs_scalar_shape());
+}
+
+void hs__check_streams(hs_tape *tape, size_t from, const char *kind, const char *name,
+                       const char *at)
+{
+    uint32_t least, largest;
+    if (hs_tape_streams(tape, from, &least, &largest) && least < HS_OWN_STREAM)
+        hs_tape_fail(
+            tape, HS_EINVAL, at,
+            "%s \"%s\" draws on stream %u, which samplers use for draws of theirs; its own "
+            "streams begin at HS_OWN_STREAM (%d)",
+            kind, name, (unsigned)least, (int)HS_OWN_STREAM);
 }
 
 void *hs__part_new(hs_session *s, size_t bytes, const char *name, const char **kept, void *self,

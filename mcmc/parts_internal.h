@@ -26,6 +26,10 @@ bool hs__is_vector(hs_var v, size_t length, const char *kind, const char *name, 
 /* The value, which must be one number, in the shape of a scalar. */
 hs_var hs__scalar(hs_var v, const char *kind, const char *name, const char *what, const char *at);
 
+/* Fails the tape if one of the draws since it had `from` nodes uses a stream of the samplers. */
+void hs__check_streams(hs_tape *tape, size_t from, const char *kind, const char *name,
+                       const char *at);
+
 /* Allocates a target or proposal that owns `self`: returns `bytes` zeroed bytes and sets *kept to a
  * copy of the name. Without memory the session fails, releases self (if release is not NULL), and
  * the result is NULL. */

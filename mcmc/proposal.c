@@ -96,8 +96,10 @@ hs_var hs_proposal_log_density_at(const hs_proposal *p, hs_var y, hs_var x, cons
     if (!hs__is_vector(y, spec->dim, "proposal", spec->name, "y", at) ||
         !hs__is_vector(x, spec->dim, "proposal", spec->name, "x", at))
         return (hs_var){ x.tape, -1 };
-    return hs__scalar(spec->log_density(spec->self, y, x), "proposal", spec->name,
-                      "the log density", at);
+    const size_t from = hs_tape_size(x.tape);
+    hs_var log_g = spec->log_density(spec->self, y, x);
+    hs__check_streams(x.tape, from, "proposal", spec->name, at);
+    return hs__scalar(log_g, "proposal", spec->name, "the log density", at);
 }
 
 void hs_proposal_moves_at(const hs_proposal *p, hs_var x, hs_var n, hs_move *moves, const char *at)
@@ -113,6 +115,7 @@ void hs_proposal_moves_at(const hs_proposal *p, hs_var x, hs_var n, hs_move *mov
     if (!hs__is_vector(x, spec->dim, "proposal", spec->name, "x", at) ||
         !hs__is_vector(n, spec->normals, "proposal", spec->name, "the noise", at))
         return;
+    const size_t from = hs_tape_size(x.tape);
     if (spec->moves) {
         spec->moves(spec->self, x, n, moves);
     } else {
@@ -125,6 +128,7 @@ void hs_proposal_moves_at(const hs_proposal *p, hs_var x, hs_var n, hs_move *mov
         m->log_g_rev = spec->symmetric ? m->log_g_fwd : hs_proposal_log_density(p, x, m->y);
         m->weight = hs_const(x.tape, 1);
     }
+    hs__check_streams(x.tape, from, "proposal", spec->name, at);
     for (size_t k = 0; k < spec->ways; k++) {
         hs_move *m = &moves[k];
         hs__is_vector(m->y, spec->dim, "proposal", spec->name, "the proposed point", at);

@@ -71,8 +71,10 @@ hs_var hs_target_log_density_at(const hs_target *t, hs_var x, const char *at)
     const hs_target_spec *spec = &t->spec;
     if (!hs__is_vector(x, spec->dim, "target", spec->name, "x", at))
         return (hs_var){ x.tape, -1 };
-    return hs__scalar(spec->log_density(spec->self, x), "target", spec->name, "the log density",
-                      at);
+    const size_t from = hs_tape_size(x.tape);
+    hs_var log_pi = spec->log_density(spec->self, x);
+    hs__check_streams(x.tape, from, "target", spec->name, at);
+    return hs__scalar(log_pi, "target", spec->name, "the log density", at);
 }
 
 hs_var hs_target_score_at(const hs_target *t, hs_var x, const char *at)
@@ -90,7 +92,16 @@ hs_var hs_target_draw_at(const hs_target *t, hs_tape *tape, hs_extent extent, ui
                             "target \"%s\" cannot be sampled directly: give start points, or a "
                             "chain to draw them from",
                             hs_target_name(t));
+    const size_t from = hs_tape_size(tape);
     hs_var x = t->spec.draw(t->spec.self, tape, extent, stream);
+    const uint32_t last = stream + HS_DRAW_STREAMS - (t->spec.auxiliary ? 0 : 1);
+    uint32_t least, largest;
+    if (hs_tape_streams(tape, from, &least, &largest) && (least < stream || largest > last))
+        return hs_tape_fail(tape, HS_EINVAL, at,
+                            "target \"%s\" draws on stream %u; its streams are `stream` to "
+                            "`stream` + %u, here %u to %u",
+                            t->spec.name, (unsigned)(least < stream ? least : largest),
+                            (unsigned)(last - stream), (unsigned)stream, (unsigned)last);
     const bool fits = hs__is_vector(x, t->spec.dim, "target", t->spec.name, "a draw", at);
     return fits ? x : (hs_var){ tape, -1 };
 }

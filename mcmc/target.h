@@ -51,6 +51,11 @@ typedef struct {
 /** Number of streams for a target's own draws; auxiliary coordinates use the next stream. */
 enum { HS_DRAW_STREAMS = 8 };
 
+/** The first stream for draws of your own in a proposal, a log density or a loss: hs_uniform(tape, HS_ROW,
+ *  shape, HS_OWN_STREAM + 1). Samplers and trainings draw on those below, so a part that uses one of them
+ *  is refused: its numbers would be those of the acceptance, or of the noise. */
+enum { HS_OWN_STREAM = 64 };
+
 /** Makes a target of copies of its parts. A wrong part gives NULL, and fails the session. */
 HS_API hs_target *hs_target_new(hs_session *s, const hs_target_spec *spec);
 

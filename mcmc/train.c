@@ -26,6 +26,11 @@ static hs_var mean_over_ways(const hs_transition *t, size_t ways, const hs_var *
     return mean;
 }
 
+static const char *name_of(const hs_objective *o)
+{
+    return o->name ? o->name : "objective";
+}
+
 /* Whether a loss uses a density that the proposal does not know. Fails the session by name. */
 static bool lacks_density(const batch *b, const hs_transition *t, hs_var loss)
 {
@@ -53,7 +58,9 @@ static bool record_batch(batch *b)
     hs_transitions(b->target, b->proposal, x, n, t);
     for (size_t k = 0; k < ways; k++) {
         t[k].adapted = b->adapted;
+        const size_t from = hs_tape_size(b->tape);
         loss[k] = b->options->objective.loss(&t[k], &b->options->objective);
+        hs__check_streams(b->tape, from, "objective", name_of(&b->options->objective), HS_HERE);
         if (lacks_density(b, &t[k], loss[k]))
             return false;
         alpha[k] = hs_exp(hs_stop(t[k].log_alpha));

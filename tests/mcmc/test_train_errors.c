@@ -396,6 +396,100 @@ START_TEST(a_loss_that_needs_a_density_refuses_a_ratio)
 }
 END_TEST
 
+/* ---- Streams that collide -------------------------------------------------------------------- */
+
+/* A walk with a random length, of which the uniform number is a draw of its own. */
+static uint32_t own_stream;
+
+static hs_var random_length(void *self, hs_var x, hs_var n)
+{
+    (void)self;
+    hs_var u = hs_uniform(x.tape, HS_ROW, hs_scalar_shape(), own_stream);
+    return hs_add(x, hs_mul(u, n));
+}
+
+static hs_var no_density(void *self, hs_var y, hs_var x)
+{
+    (void)self;
+    return hs_sum_last(hs_scale(hs_add(x, y), 0));
+}
+
+static hs_var noisy_density(void *self, hs_var x)
+{
+    (void)self;
+    return hs_mul(hs_uniform(x.tape, HS_ROW, hs_scalar_shape(), own_stream),
+                  hs_sum_last(hs_square(x)));
+}
+
+static hs_var noisy_draw(void *self, hs_tape *tape, hs_extent extent, uint32_t stream)
+{
+    (void)self;
+    return hs_normal(tape, extent, hs_dims(2), stream + own_stream);
+}
+
+static hs_var noisy_loss(const hs_transition *t, const hs_objective *o)
+{
+    return hs_mul(hs_normal(t->x.tape, HS_ROW, hs_scalar_shape(), own_stream), jump_loss(t, o));
+}
+
+START_TEST(streams_of_the_samplers_are_refused)
+{
+    hs_session *s = mt_session(1);
+    const hs_target *normal = mt_target_standard(s, 2);
+    const hs_target *noisy = hs_target_new(
+        s, &(hs_target_spec){ .name = "noisy", .dim = 2, .log_density = noisy_density });
+    const hs_proposal *walk = mk_walk(s, normal);
+    const hs_proposal *own =
+        hs_proposal_new(s, &(hs_proposal_spec){ .name = "own",
+                                                .dim = 2,
+                                                .params = hs_proposal_params(walk),
+                                                .draw = random_length,
+                                                .log_density = no_density,
+                                                .symmetric = true });
+    const double points[] = { 0, 1 };
+    const hs_sample_options sampling = { .chains = 1, .draws = 2, .points = points, .n_points = 1 };
+    ck_session_ok(s);
+    for (own_stream = 0; own_stream < HS_OWN_STREAM + 2; own_stream++) {
+        const bool refused = own_stream < HS_OWN_STREAM;
+        ck_assert(!hs_sample(s, normal, own, &sampling) == refused);
+        if (refused)
+            ck_session_failed(s, HS_EINVAL, "proposal \"own\" draws on stream");
+        hs_session_clear(s);
+        ck_assert(!hs_sample(s, noisy, walk, &sampling) == refused);
+        if (refused)
+            ck_session_failed(s, HS_EINVAL, "target \"noisy\" draws on stream");
+        hs_session_clear(s);
+        const hs_train_options o = { .objective = { .name = "rough", .loss = noisy_loss },
+                                     .proposals = 1,
+                                     .steps = 1 };
+        ck_assert_int_eq(hs_train(s, normal, walk, &o, NULL), refused ? HS_EINVAL : HS_OK);
+        if (refused)
+            ck_session_failed(s, HS_EINVAL, "objective \"rough\" draws on stream");
+        hs_session_clear(s);
+    }
+    hs_session_free(s);
+}
+END_TEST
+
+/* A target draws on eight streams from the one that it is told. */
+START_TEST(draws_stay_in_their_streams)
+{
+    hs_session *s = mt_session(1);
+    const hs_target *t = hs_target_new(
+        s, &(hs_target_spec){
+               .name = "noisy", .dim = 2, .log_density = noisy_density, .draw = noisy_draw });
+    for (own_stream = 0; own_stream < HS_DRAW_STREAMS + 2; own_stream++) {
+        hs_tape *tape = hs_tape_new(HS_F64);
+        (void)hs_target_draw(t, tape, HS_START, 3);
+        ck_assert_int_eq(hs_tape_status(tape), own_stream < HS_DRAW_STREAMS ? HS_OK : HS_EINVAL);
+        if (own_stream >= HS_DRAW_STREAMS)
+            ck_assert_ptr_nonnull(strstr(hs_tape_error(tape), "here 3 to 10"));
+        hs_tape_free(tape);
+    }
+    hs_session_free(s);
+}
+END_TEST
+
 static Suite *errors_suite(void)
 {
     Suite *suite = suite_create("mcmc train: errors");
@@ -409,6 +503,8 @@ static Suite *errors_suite(void)
     tcase_add_test(tcase, nothing_to_train_is_said);
     tcase_add_test(tcase, online_chains_must_start_where_the_density_is_finite);
     tcase_add_test(tcase, online_without_points_is_an_error);
+    tcase_add_test(tcase, streams_of_the_samplers_are_refused);
+    tcase_add_test(tcase, draws_stay_in_their_streams);
     tcase_add_loop_test(tcase, a_loss_that_needs_a_density_refuses_a_ratio, 0,
                         sizeof losses / sizeof *losses);
     suite_add_tcase(suite, tcase);
