@@ -111,9 +111,11 @@ static inline hs_extent widest(hs_extent a, hs_extent b)
     return a > b ? a : b;
 }
 
-/* "x" [2, 3] row: a value for messages. */
+/* "x" [2, 3] row: a value for messages. The macros' texts last as long as the block around them. */
 enum { VAR_TEXT = HS_SHAPE_TEXT + 80 };
 const char *hs__var_text(hs_var x, char text[VAR_TEXT]);
+#define VAR_TEXT_OF(x)       hs__var_text(x, (char[VAR_TEXT]){ "" })
+#define SHAPE_TEXT_OF(shape) hs_shape_text(shape, (char[HS_SHAPE_TEXT]){ "" })
 
 /* The product of matrices, either transposed, summed over the batch down to `extent`. */
 hs_var hs__matmul_to(hs_var x, bool tx, hs_var y, bool ty, hs_extent extent, const char *at);
