@@ -232,8 +232,8 @@ static void form_of_multiple(expander *e, const graph_node *x, int k, int depth,
 
 static const linear_form *form_of(expander *e, int32_t id, int depth)
 {
-    if (e->builder->form[id])
-        return e->builder->form[id];
+    if (at(e, id)->form)
+        return at(e, id)->form;
     const graph_node x = *at(e, id);
     linear_form form = { 0 };
     if (depth < MOST_DEPTH)
@@ -267,7 +267,7 @@ static const linear_form *form_of(expander *e, int32_t id, int depth)
     if (kept)
         *kept = form;
     e->builder->no_memory = e->builder->no_memory || (form.terms && !kept);
-    return e->builder->form[id] = kept ? kept : &no_form;
+    return e->builder->graph->node[id].form = kept ? kept : &no_form;
 }
 
 /* ---- Sums ------------------------------------------------------------------------------------ */
@@ -377,12 +377,12 @@ bool hs__graph_expand(const hs_plan *plan, plan_graph *graph)
     if (has_products(graph))
         return true;
     plan_graph made;
+    graph_builder b = { .plan = plan, .graph = &made, .rule = expand_node };
     double before, after;
-    bool expanded;
-    if (!hs__graph_rewrite(plan, graph, &made, expand_node, &expanded))
+    if (!hs__graph_rewrite(&b, graph))
         return false;
     const bool ok = find_cost(plan, graph, &before) && find_cost(plan, &made, &after);
-    const bool keep = ok && expanded && (after < before || runs_always(plan, PASS_expand));
+    const bool keep = ok && b.expanded && (after < before || runs_always(plan, PASS_expand));
     hs_free(keep ? graph->node : made.node);
     if (keep)
         *graph = made;

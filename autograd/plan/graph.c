@@ -1,6 +1,4 @@
 /* The graph: taken from the tape, rewritten node by node, and what holds for its nodes afterwards. */
-#include "plan_internal.h"
-
 #include "passes_internal.h"
 
 #include <string.h>
@@ -15,17 +13,17 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 
 static uint64_t hash_node(const graph_node *node)
 {
-    uint64_t hash = mix((uint64_t)node->op, (uint64_t)node->extent);
+    const op_attributes *a = node->attributes;
+    uint64_t bits, hash = mix((uint64_t)node->op, (uint64_t)node->extent);
     for (int i = 0; i < node->inputs; i++)
         hash = mix(hash, (uint64_t)node->input[i]);
     hash = mix(hash, node->count);
-    const op_attributes *a = node->attributes;
-    if (a) /* the ones that tell most nodes of an op apart */
-        hash =
-            mix(mix(hash, a->offset + a->first), (uint64_t)a->axis + ((uint64_t)a->stream << 32));
+    if (a) { /* the ones that tell most nodes of an op apart */
+        hash = mix(hash, a->offset + a->first);
+        hash = mix(hash, (uint64_t)a->axis + ((uint64_t)a->stream << 32));
+    }
     if (node->op == OP_input)
         hash = mix(hash, (uint64_t)node->tape_id);
-    uint64_t bits;
     memcpy(&bits, &node->number, sizeof bits);
     return mix(hash, bits);
 }
@@ -102,13 +100,6 @@ static bool grow_graph(graph_builder *b)
     if (!node)
         return false;
     graph->node = node;
-    if (b->form) {
-        const struct linear_form **form =
-            hs_grow(b->form, (old + 1) * sizeof *form, (capacity + 1) * sizeof *form);
-        if (!form)
-            return false;
-        b->form = form;
-    }
     graph->capacity = (int32_t)capacity;
     return true;
 }
@@ -121,8 +112,7 @@ static int32_t append(graph_builder *b, const graph_node *node)
     const int32_t id = graph->nodes++;
     graph->node[id] = *node;
     graph->node[id].level = level_of(graph, node);
-    if (b->form)
-        b->form[id] = NULL;
+    graph->node[id].form = NULL;
     return id;
 }
 
@@ -171,77 +161,70 @@ int32_t hs__graph_constant(graph_builder *b, double number, int32_t tape_id)
 
 /* ---- Building -------------------------------------------------------------------------------- */
 
-/* Puts the inputs of a node, as the map says, into memory of its own. */
-static bool map_inputs(const hs_plan *plan, graph_node *node, const int32_t *input,
-                       const int32_t *map)
+/* Adds a node of another graph, whose inputs are, as the map says, nodes of this one. */
+static int32_t add_mapped(graph_builder *b, const graph_node *from, const int32_t *map)
 {
-    if (node->inputs == 0)
-        return true;
-    node->input = hs_arena_alloc(plan->arena, (size_t)node->inputs * sizeof *node->input);
-    for (int i = 0; node->input && i < node->inputs; i++)
-        node->input[i] = map[input[i]];
-    return node->input != NULL;
+    graph_node node = *from;
+    if (node.inputs) {
+        node.input = hs_arena_alloc(b->plan->arena, (size_t)node.inputs * sizeof *node.input);
+        if (!node.input)
+            return -1;
+    }
+    for (int i = 0; i < node.inputs; i++)
+        node.input[i] = map[from->input[i]];
+    return hs__graph_add(b, &node);
 }
 
-enum { NODES_BETWEEN_LOOKS = 4096 }; /* for an interruption */
-
-static bool is_time_to_look(int32_t id)
+/* Marks the nodes that the outputs need; returns their number. */
+static size_t mark_live(const plan_graph *graph, size_t outputs, bool *live)
 {
-    return id % NODES_BETWEEN_LOOKS == NODES_BETWEEN_LOOKS - 1;
+    size_t count = 0;
+    for (size_t i = 0; i < outputs; i++)
+        live[graph->output[i]] = true;
+    for (int32_t id = graph->nodes - 1; id >= 0; id--) {
+        count += live[id];
+        for (int i = 0; live[id] && i < graph->node[id].inputs; i++)
+            live[graph->node[id].input[i]] = true;
+    }
+    return count;
 }
 
-/* Ends a building: outputs are those of the source, as the map says. Frees what is not needed any more. */
-static bool finish(graph_builder *b, bool ok, const int32_t *output, int32_t *map, bool *live)
+bool hs__graph_rewrite(graph_builder *b, const plan_graph *from)
 {
-    const plan_request *request = b->plan->request;
-    plan_graph *graph = b->graph;
-    graph->output = hs_arena_alloc(b->plan->arena, request->outputs * sizeof *graph->output);
-    for (size_t i = 0; ok && graph->output && i < request->outputs; i++)
-        graph->output[i] = map[output ? output[i] : request->wanted[i].id];
+    enum { NODES_BETWEEN_LOOKS = 4096 }; /* for an interruption */
+    const size_t nodes = (size_t)from->nodes + 1, outputs = b->plan->request->outputs;
+    plan_graph *to = b->graph;
+    bool *live = hs_alloc_zero(nodes, sizeof *live), interrupted = false;
+    int32_t *map = hs_alloc(nodes * sizeof *map);
+    *to = (plan_graph){ .output = hs_arena_alloc(b->plan->arena, outputs * sizeof *to->output) };
+    bool ok = live && map && to->output;
+    if (ok) {
+        const size_t count = mark_live(from, outputs, live);
+        to->live = from->live ? from->live : count;
+    }
+    for (int32_t id = 0; ok && id < from->nodes; id++) {
+        if (id % NODES_BETWEEN_LOOKS == NODES_BETWEEN_LOOKS - 1)
+            interrupted = hs__plan_is_interrupted(b->plan);
+        if (live[id] && !interrupted)
+            map[id] = add_mapped(b, &from->node[id], map);
+        ok = !interrupted && (!live[id] || map[id] >= 0);
+    }
+    for (size_t i = 0; ok && i < outputs; i++)
+        to->output[i] = map[from->output[i]];
     hs_free(map);
     hs_free(live);
     hs_free(b->slot);
-    hs_free((void *)b->form);
-    if (ok && graph->output)
+    if (ok)
         return true;
-    hs_free(graph->node);
-    graph->node = NULL;
-    return *b->plan->status ? false : hs__plan_no_memory(b->plan);
-}
-
-bool hs__graph_rewrite(const hs_plan *plan, const plan_graph *from, plan_graph *to,
-                       graph_rule *rule, bool *expanded)
-{
-    const size_t nodes = (size_t)from->nodes + 1;
-    bool *live = hs_alloc_zero(nodes, sizeof *live);
-    int32_t *map = hs_alloc(nodes * sizeof *map);
-    *to = (plan_graph){ .live = from->live };
-    graph_builder b = { .plan = plan, .graph = to, .rule = rule };
-    b.form = expanded ? hs_alloc(sizeof *b.form) : NULL;
-    bool ok = live && map && (b.form || !expanded);
-    for (size_t i = 0; ok && i < plan->request->outputs; i++)
-        live[from->output[i]] = true;
-    for (int32_t id = from->nodes - 1; ok && id >= 0; id--)
-        for (int i = 0; live[id] && i < from->node[id].inputs; i++)
-            live[from->node[id].input[i]] = true;
-    for (int32_t id = 0; ok && id < from->nodes; id++) {
-        ok = !is_time_to_look(id) || !hs__plan_is_interrupted(plan);
-        if (!ok || !live[id])
-            continue;
-        graph_node node = from->node[id];
-        ok = map_inputs(plan, &node, from->node[id].input, map);
-        map[id] = ok ? hs__graph_add(&b, &node) : -1;
-        ok = map[id] >= 0;
-    }
-    if (expanded)
-        *expanded = b.expanded;
-    return finish(&b, ok, from->output, map, live);
+    hs_free(to->node);
+    to->node = NULL;
+    return interrupted ? false : hs__plan_no_memory(b->plan);
 }
 
 bool hs__graph_replace(const hs_plan *plan, plan_graph *graph, graph_rule *rule)
 {
     plan_graph made;
-    if (!hs__graph_rewrite(plan, graph, &made, rule, NULL))
+    if (!hs__graph_rewrite(&(graph_builder){ .plan = plan, .graph = &made, .rule = rule }, graph))
         return false;
     hs_free(graph->node);
     *graph = made;
@@ -250,56 +233,45 @@ bool hs__graph_replace(const hs_plan *plan, plan_graph *graph, graph_rule *rule)
 
 /* ---- Pass: nodes ----------------------------------------------------------------------------- */
 
-static void mark_live(const plan_request *request, bool *live)
+/* The node of the tape; a number of copies is a constant of the plan. */
+static graph_node taken_node(const plan_request *request, int32_t tape_id)
 {
-    const tape_node *tape = request->tape->node;
-    for (size_t i = 0; i < request->outputs; i++)
-        live[request->wanted[i].id] = true;
-    for (int32_t id = request->tape->size - 1; id >= 0; id--)
-        for (int i = 0; live[id] && i < tape[id].inputs; i++)
-            live[tape[id].input[i]] = true;
-}
-
-static int32_t take_node(graph_builder *b, int32_t tape_id, const int32_t *map)
-{
-    const plan_request *request = b->plan->request;
     const tape_node *from = &request->tape->node[tape_id];
-    if (from->op == OP_constant)
-        return hs__graph_constant(b, from->attributes->number, tape_id);
-    if (from->op == OP_count)
-        return hs__graph_constant(b,
-                                  (double)request->starts * (from->attributes->axis == HS_ROW
-                                                                 ? (double)request->rows_per_start
-                                                                 : 1.0),
-                                  tape_id);
+    const op_attributes *a = from->attributes;
     graph_node node = { .op = from->op,
                         .extent = from->extent,
                         .shape = from->shape,
                         .count = hs_shape_count(&from->shape),
                         .inputs = from->inputs,
-                        .attributes = from->attributes,
+                        .input = (int32_t *)(uintptr_t)from->input,
+                        .attributes = a,
                         .tape_id = tape_id };
-    return map_inputs(b->plan, &node, from->input, map) ? hs__graph_add(b, &node) : -1;
+    if (from->op == OP_constant || from->op == OP_count) {
+        const size_t rows = a->axis == HS_ROW ? request->rows_per_start : 1;
+        node.op = OP_constant;
+        node.number = from->op == OP_constant ? a->number : (double)request->starts * (double)rows;
+        node.attributes = NULL;
+    }
+    return node;
 }
 
 bool hs__graph_take_nodes(const hs_plan *plan, plan_graph *graph)
 {
-    const size_t size = (size_t)plan->request->tape->size + 1;
-    bool *live = hs_alloc_zero(size, sizeof *live);
-    int32_t *map = hs_alloc(size * sizeof *map);
-    graph_builder b = { .plan = plan, .graph = graph };
-    bool ok = live && map;
-    if (ok)
-        mark_live(plan->request, live);
-    for (int32_t id = 0; ok && id < plan->request->tape->size; id++) {
-        ok = !is_time_to_look(id) || !hs__plan_is_interrupted(plan);
-        if (!ok || !live[id])
-            continue;
-        graph->live++;
-        map[id] = take_node(&b, id, map);
-        ok = map[id] >= 0;
-    }
-    return finish(&b, ok, NULL, map, live);
+    const plan_request *request = plan->request;
+    const size_t size = (size_t)request->tape->size;
+    plan_graph all = { .node = hs_alloc(size * sizeof *all.node),
+                       .nodes = request->tape->size,
+                       .output = hs_alloc(request->outputs * sizeof *all.output) };
+    for (size_t id = 0; all.node && id < size; id++)
+        all.node[id] = taken_node(request, (int32_t)id);
+    for (size_t i = 0; all.output && i < request->outputs; i++)
+        all.output[i] = request->wanted[i].id;
+    const bool ok = all.node && all.output
+                        ? hs__graph_rewrite(&(graph_builder){ .plan = plan, .graph = graph }, &all)
+                        : hs__plan_no_memory(plan);
+    hs_free(all.node);
+    hs_free(all.output);
+    return ok;
 }
 
 /* ---- Pass: stretch --------------------------------------------------------------------------- */
@@ -319,18 +291,9 @@ static int32_t stretch_node(graph_builder *b, graph_node *node)
         const graph_node *x = &b->graph->node[node->input[i]];
         if (x->extent == node->extent)
             continue;
-        int32_t *source = hs_arena_alloc(b->plan->arena, sizeof *source);
-        if (!source)
-            return OUT_OF_MEMORY;
-        *source = node->input[i];
-        const graph_node wide = { .op = OP_broadcast,
-                                  .extent = node->extent,
-                                  .shape = x->shape,
-                                  .count = x->count,
-                                  .inputs = 1,
-                                  .input = source,
-                                  .tape_id = node->tape_id };
-        if ((node->input[i] = hs__graph_find(b, &wide)) < 0)
+        node->input[i] = hs__graph_make(b, OP_broadcast, node->input[i], -1, node->extent,
+                                        &x->shape, node->tape_id);
+        if (node->input[i] < 0)
             return OUT_OF_MEMORY;
     }
     return NO_NODE;

@@ -23,6 +23,7 @@ typedef struct {
     double number;   /* of a constant */
     int32_t tape_id; /* the node of the tape that it comes from: for messages and prints */
     int32_t level;   /* sums over features that it needs one after the other */
+    const struct linear_form *form; /* for expand.c */
     /* Valid after the last rewrite: */
     int32_t outside; /* index of the memory outside of the plan that holds the value, or -1 */
     plan_stage stage;
@@ -43,7 +44,7 @@ typedef struct {
     graph_node *node; /* in an order in which they can be computed */
     int32_t nodes, capacity;
     int32_t *output; /* the node of each output */
-    size_t live;     /* nodes of the tape that the outputs need */
+    size_t live;     /* nodes of the tape that the outputs need; 0: those of the graph */
     int32_t outsides;
 } plan_graph;
 
@@ -87,7 +88,6 @@ void hs__graph_find_summed_softplus(const plan_graph *graph, bool *summed);
 
 /* ---- Rewriting ------------------------------------------------------------------------------- */
 
-struct linear_form;
 typedef struct graph_builder graph_builder;
 
 /* Looks at a node before it joins the graph; its inputs are of the new graph. Returns an existing node with the same
@@ -108,15 +108,12 @@ struct graph_builder {
     graph_rule *rule; /* NULL: nodes join as they are */
     graph_slot *slot; /* open addressing */
     uint32_t mask;
-    const struct linear_form **form; /* of each node, for expand.c; NULL elsewhere */
-    bool expanded;                   /* expand.c took a sum apart */
-    bool no_memory;                  /* while it did */
+    bool expanded;  /* expand.c took a sum apart */
+    bool no_memory; /* while it did */
 };
 
-/* Makes a graph from another: every node that the outputs need goes through the rule. With `expanded`, the builder has
- * forms, and says whether a sum was taken apart. */
-bool hs__graph_rewrite(const hs_plan *plan, const plan_graph *from, plan_graph *to,
-                       graph_rule *rule, bool *expanded);
+/* Makes the builder's graph from another: every node that the outputs need goes through the rule. */
+bool hs__graph_rewrite(graph_builder *b, const plan_graph *from);
 
 /* The same in place. */
 bool hs__graph_replace(const hs_plan *plan, plan_graph *graph, graph_rule *rule);
