@@ -104,43 +104,43 @@ static bool grow_graph(graph_builder *b)
     return true;
 }
 
-static int32_t append(graph_builder *b, const graph_node *node)
-{
-    plan_graph *graph = b->graph;
-    if (!grow_graph(b))
-        return -1;
-    const int32_t id = graph->nodes++;
-    graph->node[id] = *node;
-    graph->node[id].level = level_of(graph, node);
-    graph->node[id].form = NULL;
-    return id;
-}
-
 int32_t hs__graph_find(graph_builder *b, const graph_node *node)
 {
-    if (!grow_table(b))
-        return -1;
+    b->no_memory = b->no_memory || !grow_table(b) || !grow_graph(b);
+    if (b->no_memory)
+        return 0;
+    plan_graph *graph = b->graph;
     const uint32_t hash = (uint32_t)hash_node(node);
     graph_slot *slot = slot_of(b, node, hash);
-    if (slot->id < 0)
-        *slot = (graph_slot){ hash, append(b, node) };
+    if (slot->id < 0) {
+        *slot = (graph_slot){ hash, graph->nodes++ };
+        graph_node *new = &graph->node[slot->id];
+        *new = *node;
+        new->level = level_of(graph, node);
+        new->form = NULL;
+    }
     return slot->id;
 }
 
 int32_t hs__graph_add(graph_builder *b, graph_node *node)
 {
     const int32_t other = b->rule ? b->rule(b, node) : NO_NODE;
-    if (other == NO_NODE)
-        return hs__graph_find(b, node);
-    return other < 0 ? -1 : other;
+    return other == NO_NODE ? hs__graph_find(b, node) : other;
+}
+
+void *hs__graph_alloc(graph_builder *b, size_t bytes)
+{
+    void *memory = hs_arena_alloc(b->plan->arena, bytes);
+    b->no_memory = b->no_memory || !memory;
+    return memory;
 }
 
 int32_t hs__graph_make(graph_builder *b, op_code op, int32_t x, int32_t y, hs_extent extent,
-                       const hs_shape *shape, int32_t tape_id)
+                       const hs_shape *shape)
 {
-    int32_t *input = hs_arena_alloc(b->plan->arena, 2 * sizeof *input);
-    if (!input)
-        return -1;
+    int32_t *input = hs__graph_alloc(b, 2 * sizeof *input);
+    if (b->no_memory)
+        return 0;
     input[0] = x;
     input[1] = y;
     graph_node node = { .op = op,
@@ -149,14 +149,14 @@ int32_t hs__graph_make(graph_builder *b, op_code op, int32_t x, int32_t y, hs_ex
                         .count = hs_shape_count(shape),
                         .inputs = y < 0 ? 1 : 2,
                         .input = input,
-                        .tape_id = tape_id };
+                        .tape_id = b->tape_id };
     return hs__graph_add(b, &node);
 }
 
-int32_t hs__graph_constant(graph_builder *b, double number, int32_t tape_id)
+int32_t hs__graph_constant(graph_builder *b, double number)
 {
-    const graph_node node = { .op = OP_constant, .count = 1, .number = number, .tape_id = tape_id };
-    return hs__graph_find(b, &node);
+    return hs__graph_find(
+        b, &(graph_node){ .op = OP_constant, .count = 1, .number = number, .tape_id = b->tape_id });
 }
 
 /* ---- Building -------------------------------------------------------------------------------- */
@@ -165,14 +165,12 @@ int32_t hs__graph_constant(graph_builder *b, double number, int32_t tape_id)
 static int32_t add_mapped(graph_builder *b, const graph_node *from, const int32_t *map)
 {
     graph_node node = *from;
-    if (node.inputs) {
-        node.input = hs_arena_alloc(b->plan->arena, (size_t)node.inputs * sizeof *node.input);
-        if (!node.input)
-            return -1;
-    }
-    for (int i = 0; i < node.inputs; i++)
+    if (node.inputs)
+        node.input = hs__graph_alloc(b, (size_t)node.inputs * sizeof *node.input);
+    for (int i = 0; !b->no_memory && i < node.inputs; i++)
         node.input[i] = map[from->input[i]];
-    return hs__graph_add(b, &node);
+    b->tape_id = node.tape_id;
+    return b->no_memory ? 0 : hs__graph_add(b, &node);
 }
 
 /* Marks the nodes that the outputs need; returns their number. */
@@ -207,7 +205,7 @@ bool hs__graph_rewrite(graph_builder *b, const plan_graph *from)
             interrupted = hs__plan_is_interrupted(b->plan);
         if (live[id] && !interrupted)
             map[id] = add_mapped(b, &from->node[id], map);
-        ok = !interrupted && (!live[id] || map[id] >= 0);
+        ok = !interrupted && !b->no_memory;
     }
     for (size_t i = 0; ok && i < outputs; i++)
         to->output[i] = map[from->output[i]];
@@ -291,10 +289,8 @@ static int32_t stretch_node(graph_builder *b, graph_node *node)
         const graph_node *x = &b->graph->node[node->input[i]];
         if (x->extent == node->extent)
             continue;
-        node->input[i] = hs__graph_make(b, OP_broadcast, node->input[i], -1, node->extent,
-                                        &x->shape, node->tape_id);
-        if (node->input[i] < 0)
-            return OUT_OF_MEMORY;
+        node->input[i] =
+            hs__graph_make(b, OP_broadcast, node->input[i], -1, node->extent, &x->shape);
     }
     return NO_NODE;
 }
