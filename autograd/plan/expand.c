@@ -367,5 +367,5 @@ bool hs__graph_expand(const hs_plan *plan, plan_graph *graph)
     hs_free(keep ? graph->node : made.node);
     if (keep)
         *graph = made;
-    return ok ? true : hs__plan_no_memory(plan);
+    return ok || hs__plan_no_memory(plan);
 }

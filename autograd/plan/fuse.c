@@ -4,6 +4,8 @@
  * never stored. */
 #include "passes_internal.h"
 
+#include <string.h>
+
 /* ---- Pass: tails ----------------------------------------------------------------------------- */
 
 /* A layer, or one of each row of a matrix of the batch: the forms whose kernels can do more. */
@@ -34,17 +36,13 @@ static bool is_bias(const hs_plan *plan, int32_t product, const graph_node *valu
 /* If `id` is a product, or a view of all of one, that only one node uses: the product. Else -1. */
 static int32_t product_behind(const hs_plan *plan, const plan_schedule *schedule, int32_t id)
 {
-    for (;;) {
+    for (;; id = node_at(plan, id)->input[0]) {
         const graph_node *node = node_at(plan, id);
+        const int32_t product = takes_tail(plan, id) ? id : schedule->node[id].product;
         if (node->uses != 1 || node->output)
             return -1;
-        if (takes_tail(plan, id))
-            return id;
-        if (schedule->node[id].product >= 0)
-            return schedule->node[id].product;
-        if (node->op != OP_reshape)
-            return -1;
-        id = node->input[0];
+        if (product >= 0 || node->op != OP_reshape)
+            return product;
     }
 }
 
@@ -52,14 +50,15 @@ static int32_t product_behind(const hs_plan *plan, const plan_schedule *schedule
 static void extend_product(const hs_plan *plan, plan_schedule *schedule, int32_t product,
                            int32_t from, int32_t last)
 {
-    bool end;
-    do {
+    bool end = false;
+    while (!end) {
         schedule_node *s = &schedule->node[from];
         end = from == product || s->product == product;
         s->making = FUSED_INTO;
         s->product = product;
-        from = node_at(plan, from)->inputs ? node_at(plan, from)->input[0] : from;
-    } while (!end);
+        if (!end)
+            from = node_at(plan, from)->input[0];
+    }
     schedule->node[last].product = product;
     schedule->tail[product].last = last;
 }
@@ -87,29 +86,18 @@ static bool joins_tail(const hs_plan *plan, const graph_node *node, int i, int32
     return true;
 }
 
-static void extend_tails(const hs_plan *plan, plan_schedule *schedule, const bool *summed)
+/* Takes a node into the step of a product that one of its operands is. */
+static void extend_tail(const hs_plan *plan, plan_schedule *schedule, int32_t id)
 {
-    for (int32_t id = 0; id < plan->graph->nodes; id++) {
-        const graph_node *node = node_at(plan, id);
-        /* A summed softplus stays with the sum, whose kernel takes fewer logarithms. */
-        if (is_unused(node) || node->stage != STAGE_SHARD || summed[id] ||
-            schedule->node[id].making != BY_STEP || hs__op_table[node->op].kind != KIND_ELEMENTWISE)
-            continue;
-        for (int i = node->inputs - 1; i >= 0; i--) {
-            const int32_t in = node->input[i];
-            const int32_t product = product_behind(plan, schedule, in);
-            if (product < 0 || node_at(plan, in)->count != node->count ||
-                node_at(plan, in)->extent != node->extent ||
-                !joins_tail(plan, node, i, product, &schedule->tail[product]))
-                continue;
+    const graph_node *node = node_at(plan, id);
+    for (int i = node->inputs - 1; i >= 0; i--) {
+        const int32_t in = node->input[i], product = product_behind(plan, schedule, in);
+        const graph_node *operand = node_at(plan, in);
+        if (product >= 0 && operand->count == node->count && operand->extent == node->extent &&
+            joins_tail(plan, node, i, product, &schedule->tail[product])) {
             extend_product(plan, schedule, product, in, id);
-            break;
+            return;
         }
-    }
-    for (int32_t id = 0; id < plan->graph->nodes; id++) {
-        schedule_node *s = &schedule->node[id];
-        if (s->making == FUSED_INTO)
-            s->host = schedule->tail[s->product].last;
     }
 }
 
@@ -119,7 +107,18 @@ bool hs__schedule_tails(const hs_plan *plan, plan_schedule *schedule)
     if (!summed)
         return hs__plan_no_memory(plan);
     hs__graph_find_summed_softplus(plan->graph, summed);
-    extend_tails(plan, schedule, summed);
+    for (int32_t id = 0; id < plan->graph->nodes; id++) {
+        const graph_node *node = node_at(plan, id);
+        /* A summed softplus stays with the sum, whose kernel takes fewer logarithms. */
+        if (!is_unused(node) && node->stage == STAGE_SHARD && !summed[id] &&
+            schedule->node[id].making == BY_STEP && hs__op_table[node->op].kind == KIND_ELEMENTWISE)
+            extend_tail(plan, schedule, id);
+    }
+    for (int32_t id = 0; id < plan->graph->nodes; id++) {
+        schedule_node *s = &schedule->node[id];
+        if (s->making == FUSED_INTO)
+            s->host = schedule->tail[s->product].last;
+    }
     hs_free(summed);
     return true;
 }
@@ -137,26 +136,19 @@ static int32_t whole_vector(const hs_plan *plan, const plan_schedule *schedule, 
                : -1;
 }
 
-/* Numbers of the left factor of a product that are its rows' for each of the columns that are summed. */
-static size_t summed_of_left(const hs_plan *plan, const graph_node *product)
-{
-    const bool *t = product->attributes->transpose;
-    return node_at(plan, product->input[0])->shape.dim[t[0] ? 0 : 1];
-}
-
 /* For each vector of the batch, a product summed over the batch that has it as its left factor; or -1. */
 static void find_products(const hs_plan *plan, const plan_schedule *schedule, int32_t *product)
 {
-    for (int32_t id = 0; id < plan->graph->nodes; id++)
-        product[id] = -1;
+    memset(product, -1, (size_t)plan->graph->nodes * sizeof *product);
     for (int32_t id = 0; id < plan->graph->nodes; id++) {
         const graph_node *node = node_at(plan, id);
         if (is_unused(node) || node->op != OP_matmul || !node->sums_batch)
             continue;
-        const size_t rows = summed_of_left(plan, node);
+        const bool transposed = node->attributes->transpose[0];
+        const size_t summed = node_at(plan, node->input[0])->shape.dim[transposed ? 0 : 1];
         const int32_t left =
-            whole_vector(plan, schedule, node->input[0], rows * node->shape.dim[0]);
-        if (left >= 0 && (rows == 1 || node->attributes->transpose[0]))
+            whole_vector(plan, schedule, node->input[0], summed * node->shape.dim[0]);
+        if (left >= 0 && (summed == 1 || transposed))
             product[left] = id;
     }
 }
@@ -171,13 +163,11 @@ static int32_t product_for(const hs_plan *plan, const plan_schedule *schedule, i
     const graph_node *in = node_at(plan, node->input[0]);
     const int32_t of = whole_vector(plan, schedule, node->input[0], in->count);
     const int32_t by = of >= 0 ? product[of] : -1;
-    if (by < 0 || schedule->tail[by].left_sum >= 0 ||
-        node->count != node_at(plan, by)->shape.dim[0])
-        return -1;
-    return node->count == in->count ||
-                   (ends_in(&in->shape, node->count) && ends_in(&node->shape, node->count))
-               ? by
-               : -1;
+    const bool same = by >= 0 && schedule->tail[by].left_sum < 0 &&
+                      node->count == node_at(plan, by)->shape.dim[0] &&
+                      (node->count == in->count ||
+                       (ends_in(&in->shape, node->count) && ends_in(&node->shape, node->count)));
+    return same ? by : -1;
 }
 
 /* The gradient of a layer's weights is the batch's sum of dy x', that of its bias the sum of dy: the product makes both.
@@ -222,12 +212,12 @@ static bool joins_group(const hs_plan *plan, const plan_schedule *schedule, int3
 bool hs__schedule_groups(const hs_plan *plan, plan_schedule *schedule)
 {
     enum { NONE = -1, SEVERAL = -2 };
+    const size_t bytes = ((size_t)plan->graph->nodes + 1) * sizeof(int32_t);
     /* the one step that all users of a node are in */
-    int32_t *user = hs_alloc(((size_t)plan->graph->nodes + 1) * sizeof *user);
+    int32_t *user = hs_alloc(bytes);
     if (!user)
         return hs__plan_no_memory(plan);
-    for (int32_t id = 0; id < plan->graph->nodes; id++)
-        user[id] = NONE;
+    memset(user, NONE, bytes);
     for (int32_t id = plan->graph->nodes - 1; id >= 0; id--) {
         const graph_node *node = node_at(plan, id);
         schedule_node *s = &schedule->node[id];

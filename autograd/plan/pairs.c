@@ -23,9 +23,8 @@ typedef struct {
     const plan_schedule *old; /* the order so far */
     candidate *candidate;     /* in the order of nodes */
     int32_t candidates;
-    int32_t *number; /* of each node among the candidates, or -1 */
-    uint64_t
-        *needed; /* [nodes][words]: a bit for each candidate that a node needs, itself included */
+    int32_t *number;       /* of each node among the candidates, or -1 */
+    uint64_t *needed;      /* [nodes][words]: a bit for each candidate that a node needs */
     uint64_t *layers_done; /* [words]: a bit for each candidate */
     size_t words;
     bool *done;
@@ -70,22 +69,32 @@ static void find_candidates(pair_search *s)
     }
 }
 
+static uint64_t *needed_by(const pair_search *s, int32_t id)
+{
+    return s->needed + (size_t)id * s->words;
+}
+
+static void set_bit(uint64_t *bits, int32_t number)
+{
+    if (number >= 0)
+        bits[number / 64] |= (uint64_t)1 << number % 64;
+}
+
 static void find_needed(pair_search *s)
 {
     for (int32_t id = 0; id < s->plan->graph->nodes; id++) {
         const graph_node *node = node_at(s->plan, id);
-        uint64_t *bits = s->needed + (size_t)id * s->words;
-        for (int i = 0; i < node->inputs; i++)
+        for (int i = 0; i < node->inputs; i++) {
             for (size_t word = 0; word < s->words; word++)
-                bits[word] |= s->needed[(size_t)node->input[i] * s->words + word];
-        if (s->number[id] >= 0)
-            bits[s->number[id] / 64] |= (uint64_t)1 << s->number[id] % 64;
+                needed_by(s, id)[word] |= needed_by(s, node->input[i])[word];
+            set_bit(needed_by(s, id), s->number[node->input[i]]);
+        }
     }
 }
 
 static bool needs_layer(const pair_search *s, int32_t id, int32_t number)
 {
-    return s->needed[(size_t)id * s->words + (size_t)number / 64] >> number % 64 & 1;
+    return needed_by(s, id)[number / 64] >> number % 64 & 1;
 }
 
 /* Whether a node is computed by a step of its own, or is part of the value of one. Others, which are computed before or
@@ -113,12 +122,11 @@ static bool has_inputs(const pair_search *s, int32_t id)
 
 static void put(pair_search *s, int32_t id, bool with_last)
 {
-    const int32_t at = s->placed++, number = s->number[id];
+    const int32_t at = s->placed++;
     s->order[at] = id;
     s->position[at] = at == 0 ? 0 : s->position[at - 1] + !with_last;
     s->done[id] = is_step(s, id);
-    if (number >= 0)
-        s->layers_done[number / 64] |= (uint64_t)1 << number % 64;
+    set_bit(s->layers_done, s->number[id]);
 }
 
 /* Nodes from .. end of the old order, between loops. */
@@ -132,16 +140,14 @@ static bool is_to_do(const pair_search *s, const stretch *in, int32_t number)
     return rank >= in->from && rank < in->end && !s->done[id];
 }
 
-/* Whether a layer of this stretch needs no other candidate that is still to do. */
+/* Whether a layer needs no candidate that is still to do. */
 static bool is_ready(const pair_search *s, int32_t number)
 {
-    const uint64_t *bits = s->needed + (size_t)s->candidate[number].node * s->words;
-    bool ready = true;
-    for (size_t word = 0; word < s->words && ready; word++) {
-        const uint64_t own = word == (size_t)number / 64 ? (uint64_t)1 << number % 64 : 0;
-        ready = (bits[word] & ~s->layers_done[word] & ~own) == 0;
-    }
-    return ready;
+    const uint64_t *bits = needed_by(s, s->candidate[number].node);
+    for (size_t word = 0; word < s->words; word++)
+        if (bits[word] & ~s->layers_done[word])
+            return false;
+    return true;
 }
 
 /* A layer with the matrix of `a` that does not need `a`: one that is ready, or else one that will be; or -1. */
@@ -229,56 +235,46 @@ static void order_all(pair_search *s)
     }
 }
 
-static bool allocate(pair_search *s, size_t nodes)
+static bool allocate(pair_search *s, hs_arena *memory, size_t nodes)
 {
-    s->candidate = hs_alloc(nodes * sizeof *s->candidate);
-    s->number = hs_alloc(nodes * sizeof *s->number);
-    s->done = hs_alloc_zero(nodes, sizeof *s->done);
-    s->order = hs_alloc(nodes * sizeof *s->order);
-    s->position = hs_alloc(nodes * sizeof *s->position);
-    return s->candidate && s->number && s->done && s->order && s->position;
-}
-
-static bool allocate_bits(pair_search *s, size_t nodes)
-{
-    s->words = ((size_t)s->candidates + 63) / 64;
-    s->needed = hs_alloc_zero(nodes * s->words, sizeof *s->needed);
-    s->layers_done = hs_alloc_zero(s->words, sizeof *s->layers_done);
-    return s->needed && s->layers_done;
-}
-
-static void release(pair_search *s)
-{
-    hs_free(s->candidate);
-    hs_free(s->number);
-    hs_free(s->done);
-    hs_free(s->order);
-    hs_free(s->position);
-    hs_free(s->needed);
-    hs_free(s->layers_done);
+    s->candidate = hs_arena_alloc(memory, nodes * sizeof *s->candidate);
+    s->number = hs_arena_alloc(memory, nodes * sizeof *s->number);
+    s->done = hs_arena_alloc(memory, nodes);
+    s->order = hs_arena_alloc(memory, nodes * sizeof *s->order);
+    s->position = hs_arena_alloc(memory, nodes * sizeof *s->position);
+    if (!s->candidate || !s->number || !s->done || !s->order || !s->position)
+        return false;
+    memset(s->done, false, nodes);
+    return true;
 }
 
 bool hs__schedule_pairs(const hs_plan *plan, plan_schedule *schedule)
 {
     if (plan->request->starts * plan->request->rows_per_start > 1)
         return true;
-    const size_t nodes = (size_t)plan->graph->nodes + 1;
+    const int32_t nodes = plan->graph->nodes;
     pair_search s = { .plan = plan, .old = schedule };
-    bool ok = allocate(&s, nodes);
+    hs_arena memory = { NULL };
+    bool ok = allocate(&s, &memory, (size_t)nodes + 1);
     if (ok)
         find_candidates(&s);
-    const bool search = ok && s.candidates && (double)s.candidates * (double)nodes < most_work;
-    ok = ok && (!search || allocate_bits(&s, nodes));
-    if (search && ok) {
+    if (s.candidates && (double)s.candidates * (double)nodes < most_work) {
+        s.words = ((size_t)s.candidates + 63) / 64;
+        s.needed = hs_alloc_zero((size_t)nodes + 1, s.words * sizeof *s.needed);
+        s.layers_done = s.needed + (size_t)nodes * s.words;
+        ok = s.needed != NULL;
+    }
+    if (s.needed) {
         find_needed(&s);
         order_all(&s);
         /* Anything that never became ready would be left out: better no pairs than that. */
-        for (int32_t i = 0; s.placed == plan->graph->nodes && i < plan->graph->nodes; i++) {
+        for (int32_t i = 0; s.placed == nodes && i < nodes; i++) {
             schedule->order[i] = s.order[i];
             schedule->node[s.order[i]].rank = i;
             schedule->node[s.order[i]].position = s.position[i];
         }
     }
-    release(&s);
-    return ok ? true : hs__plan_no_memory(plan);
+    hs_free(s.needed);
+    hs_arena_free(&memory);
+    return ok || hs__plan_no_memory(plan);
 }

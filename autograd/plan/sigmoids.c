@@ -55,20 +55,19 @@ bool hs__graph_link_sigmoids(const hs_plan *plan, plan_graph *graph)
         graph_node *node = &graph->node[id];
         if (!summed[id] || !is_alike(node, &graph->node[node->input[0]]))
             continue;
-        const int32_t stored = sigmoid[node->input[0]];
+        const int32_t of = node->input[0], stored = sigmoid[of];
         if (stored < 0 || stored > id)
             continue;
-        int32_t *input = hs_arena_alloc(plan->arena, 2 * sizeof *input);
-        ok = input != NULL;
-        if (!ok)
-            break;
-        input[0] = node->input[0];
-        input[1] = stored;
-        node->input = input;
-        node->inputs = 2;
-        graph->node[stored].uses++;
+        node->input = hs_arena_alloc(plan->arena, 2 * sizeof *node->input);
+        ok = node->input != NULL;
+        if (ok) {
+            node->input[0] = of;
+            node->input[1] = stored;
+            node->inputs = 2;
+            graph->node[stored].uses++;
+        }
     }
     hs_free(summed);
     hs_free(sigmoid);
-    return ok ? true : hs__plan_no_memory(plan);
+    return ok || hs__plan_no_memory(plan);
 }
