@@ -261,10 +261,10 @@ bool hs__schedule_pairs(const hs_plan *plan, plan_schedule *schedule)
     if (s.candidates && (double)s.candidates * (double)nodes < most_work) {
         s.words = ((size_t)s.candidates + 63) / 64;
         s.needed = hs_alloc_zero((size_t)nodes + 1, s.words * sizeof *s.needed);
-        s.layers_done = s.needed + (size_t)nodes * s.words;
         ok = s.needed != NULL;
     }
     if (s.needed) {
+        s.layers_done = needed_by(&s, nodes);
         find_needed(&s);
         order_all(&s);
         /* Anything that never became ready would be left out: better no pairs than that. */
