@@ -13,6 +13,14 @@ static const graph_node *at(const graph_builder *b, int32_t id)
     return &b->graph->node[id];
 }
 
+/* The value under any nodes of an op with one operand. */
+static int32_t under(const graph_builder *b, op_code op, int32_t id)
+{
+    while (at(b, id)->op == op)
+        id = at(b, id)->input[0];
+    return id;
+}
+
 static bool is_constant(const graph_builder *b, int32_t id, double number)
 {
     return at(b, id)->op == OP_constant && at(b, id)->number == number;
@@ -29,12 +37,14 @@ static int32_t itself_or_none(const graph_builder *b, int32_t id, const graph_no
     return stands_for(b, id, node) ? id : NO_NODE;
 }
 
-/* Operand 1 - i, if operand i is this constant and the other can stand for the node. */
-static int32_t without_constant(const graph_builder *b, const graph_node *node, int i,
+/* The other operand, if one from operand `first` on is this constant, and the other can stand for the node. */
+static int32_t without_constant(const graph_builder *b, const graph_node *node, int first,
                                 double number)
 {
-    return is_constant(b, node->input[i], number) ? itself_or_none(b, node->input[1 - i], node)
-                                                  : NO_NODE;
+    for (int i = first; i < 2; i++)
+        if (is_constant(b, node->input[i], number) && stands_for(b, node->input[1 - i], node))
+            return node->input[1 - i];
+    return NO_NODE;
 }
 
 /* A constant as kernels see it. */
@@ -79,8 +89,7 @@ static int32_t simplify_elementwise(graph_builder *b, graph_node *node)
 {
     int32_t *in = node->input;
     for (int i = 0; i < node->inputs; i++)
-        while (at(b, in[i])->op == OP_broadcast)
-            in[i] = at(b, in[i])->input[0];
+        in[i] = under(b, OP_broadcast, in[i]);
     double number;
     if (fold(b, node, &number)) {
         const int32_t folded = hs__graph_constant(b, number);
@@ -162,11 +171,9 @@ static int32_t simplify_neg(graph_builder *b, graph_node *node)
 static int32_t simplify_mul(graph_builder *b, graph_node *node)
 {
     const int32_t *in = node->input;
-    for (int i = 0; i < 2; i++) {
-        const int32_t other = without_constant(b, node, i, 1);
-        if (other >= 0)
-            return other;
-    }
+    const int32_t other = without_constant(b, node, 0, 1);
+    if (other >= 0)
+        return other;
     if (in[0] == in[1]) {
         become(node, OP_square, in[0], -1);
         return LOOK_AGAIN;
@@ -261,19 +268,16 @@ static int32_t double_value(graph_builder *b, graph_node *node)
 {
     double c;
     const int32_t of = constant_multiple(b, node->input[0], &c);
-    return of >= 0 && is_moderate(c) ? become_multiple(b, node, 2 * c, of)
-                                     : become_multiple(b, node, 2, node->input[0]);
+    if (of >= 0 && is_moderate(c))
+        return become_multiple(b, node, 2 * c, of);
+    return become_multiple(b, node, 2, node->input[0]);
 }
 
 static int32_t simplify_add(graph_builder *b, graph_node *node)
 {
     const int32_t *in = node->input;
-    for (int i = 0; i < 2; i++) {
-        const int32_t other = without_constant(b, node, i, 0);
-        if (other >= 0)
-            return other;
-    }
-    const int32_t joined = join_pads(b, node);
+    const int32_t other = without_constant(b, node, 0, 0);
+    const int32_t joined = other >= 0 ? other : join_pads(b, node);
     if (joined != NO_NODE || node->op != OP_add)
         return joined;
     if (in[0] == in[1])
@@ -290,28 +294,19 @@ static int32_t simplify_add(graph_builder *b, graph_node *node)
 
 static int32_t simplify_reshape(graph_builder *b, graph_node *node)
 {
-    int32_t *in = node->input;
-    while (at(b, in[0])->op == OP_reshape)
-        in[0] = at(b, in[0])->input[0];
-    const graph_node *of = at(b, in[0]);
+    const int32_t in = node->input[0] = under(b, OP_reshape, node->input[0]);
+    const graph_node *of = at(b, in);
     if (of->op == OP_broadcast && at(b, of->input[0])->count == 1) { /* one number, any shape */
         become(node, OP_broadcast, of->input[0], -1);
         return NO_NODE;
     }
-    return itself_or_none(b, in[0], node);
+    return itself_or_none(b, in, node);
 }
 
 static int32_t simplify_broadcast(graph_builder *b, graph_node *node)
 {
-    while (at(b, node->input[0])->op == OP_broadcast)
-        node->input[0] = at(b, node->input[0])->input[0];
+    node->input[0] = under(b, OP_broadcast, node->input[0]);
     return itself_or_none(b, node->input[0], node);
-}
-
-/* The node under a reshape, or the node itself. */
-static int32_t under_reshape(const graph_builder *b, int32_t id)
-{
-    return at(b, id)->op == OP_reshape ? at(b, id)->input[0] : id;
 }
 
 /* Which operand of the multiplication that makes operand i of a product is one number, for the batch or for each row,
@@ -319,7 +314,7 @@ static int32_t under_reshape(const graph_builder *b, int32_t id)
 enum { SIGN = 2 };
 static int factor_of(const graph_builder *b, const graph_node *product, int i)
 {
-    const graph_node *scaled = at(b, under_reshape(b, product->input[i]));
+    const graph_node *scaled = at(b, under(b, OP_reshape, product->input[i]));
     if (scaled->op == OP_neg && stands_for(b, scaled->input[0], scaled))
         return SIGN;
     for (int k = 0; scaled->op == OP_mul && k < 2; k++) {
@@ -336,7 +331,7 @@ static int factor_of(const graph_builder *b, const graph_node *product, int i)
 static int32_t simplify_matmul(graph_builder *b, graph_node *node)
 {
     for (int i = 0; i < 2; i++) {
-        const int32_t in = node->input[i], scaled = under_reshape(b, in);
+        const int32_t in = node->input[i], scaled = under(b, OP_reshape, in);
         const int k = factor_of(b, node, i);
         if (k < 0 || at(b, scaled)->count <= node->count || node->extent == HS_SHARED ||
             at(b, node->input[1 - i])->extent != HS_SHARED)
