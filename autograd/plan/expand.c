@@ -307,7 +307,7 @@ static bool find_cost(const hs_plan *plan, const plan_graph *graph, double *cost
     const plan_request *request = plan->request;
     const double copies[] = { 1, (double)request->starts,
                               (double)request->starts * (double)request->rows_per_start };
-    bool *live = hs_alloc_zero((size_t)graph->nodes + 1, 2 * sizeof *live);
+    bool *live = hs__pass_alloc(plan, (size_t)graph->nodes + 1, 2 * sizeof *live);
     if (!live)
         return false;
     bool *kept = live + graph->nodes;
@@ -330,7 +330,6 @@ static bool find_cost(const hs_plan *plan, const plan_graph *graph, double *cost
         if (kept[id] && node->extent != HS_SHARED)
             *cost += OF_KEPT * numbers;
     }
-    hs_free(live);
     return true;
 }
 

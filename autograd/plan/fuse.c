@@ -103,7 +103,7 @@ static void extend_tail(const hs_plan *plan, plan_schedule *schedule, int32_t id
 
 bool hs__schedule_tails(const hs_plan *plan, plan_schedule *schedule)
 {
-    bool *summed = hs_alloc((size_t)plan->graph->nodes + 1);
+    bool *summed = hs__pass_alloc(plan, (size_t)plan->graph->nodes + 1, sizeof *summed);
     if (!summed)
         return hs__plan_no_memory(plan);
     hs__graph_find_summed_softplus(plan->graph, summed);
@@ -119,7 +119,6 @@ bool hs__schedule_tails(const hs_plan *plan, plan_schedule *schedule)
         if (s->making == FUSED_INTO)
             s->host = schedule->tail[s->product].last;
     }
-    hs_free(summed);
     return true;
 }
 
@@ -176,7 +175,7 @@ bool hs__schedule_bias_sums(const hs_plan *plan, plan_schedule *schedule)
 {
     if (plan->request->factors)
         return true; /* the product may not be computed: outer_products.c */
-    int32_t *product = hs_alloc(((size_t)plan->graph->nodes + 1) * sizeof *product);
+    int32_t *product = hs__pass_alloc(plan, (size_t)plan->graph->nodes + 1, sizeof *product);
     if (!product)
         return hs__plan_no_memory(plan);
     find_products(plan, schedule, product);
@@ -188,7 +187,6 @@ bool hs__schedule_bias_sums(const hs_plan *plan, plan_schedule *schedule)
         schedule->node[id].making = FUSED_INTO;
         schedule->node[id].host = by;
     }
-    hs_free(product);
     return true;
 }
 
@@ -212,12 +210,12 @@ static bool joins_group(const hs_plan *plan, const plan_schedule *schedule, int3
 bool hs__schedule_groups(const hs_plan *plan, plan_schedule *schedule)
 {
     enum { NONE = -1, SEVERAL = -2 };
-    const size_t bytes = ((size_t)plan->graph->nodes + 1) * sizeof(int32_t);
+    const size_t nodes = (size_t)plan->graph->nodes + 1;
     /* the one step that all users of a node are in */
-    int32_t *user = hs_alloc(bytes);
+    int32_t *user = hs__pass_alloc(plan, nodes, sizeof *user);
     if (!user)
         return hs__plan_no_memory(plan);
-    memset(user, NONE, bytes);
+    memset(user, NONE, nodes * sizeof *user);
     for (int32_t id = plan->graph->nodes - 1; id >= 0; id--) {
         const graph_node *node = node_at(plan, id);
         schedule_node *s = &schedule->node[id];
@@ -236,6 +234,5 @@ bool hs__schedule_groups(const hs_plan *plan, plan_schedule *schedule)
             *u = *u == NONE || *u == step ? step : SEVERAL;
         }
     }
-    hs_free(user);
     return true;
 }

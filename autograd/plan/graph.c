@@ -57,7 +57,7 @@ static bool grow_table(graph_builder *b)
     if ((uint32_t)b->graph->nodes < b->mask / 2)
         return true;
     const uint32_t old = b->mask ? b->mask + 1 : 0, slots = old ? 2 * old : 256;
-    graph_slot *slot = hs_alloc(slots * sizeof *slot);
+    graph_slot *slot = hs__pass_alloc(b->plan, slots, sizeof *slot);
     if (!slot)
         return false;
     memset(slot, -1, slots * sizeof *slot);
@@ -69,7 +69,6 @@ static bool grow_table(graph_builder *b)
             at = (at + 1) & (slots - 1);
         slot[at] = b->slot[i];
     }
-    hs_free(b->slot);
     b->slot = slot;
     b->mask = slots - 1;
     return true;
@@ -192,8 +191,8 @@ bool hs__graph_rewrite(graph_builder *b, const plan_graph *from)
     enum { NODES_BETWEEN_LOOKS = 4096 }; /* for an interruption */
     const size_t nodes = (size_t)from->nodes + 1, outputs = b->plan->request->outputs;
     plan_graph *to = b->graph;
-    bool *live = hs_alloc_zero(nodes, sizeof *live), interrupted = false;
-    int32_t *map = hs_alloc(nodes * sizeof *map);
+    bool *live = hs__pass_alloc(b->plan, nodes, sizeof *live), interrupted = false;
+    int32_t *map = hs__pass_alloc(b->plan, nodes, sizeof *map);
     *to = (plan_graph){ .output = hs_arena_alloc(b->plan->arena, outputs * sizeof *to->output) };
     bool ok = live && map && to->output;
     if (ok) {
@@ -209,9 +208,6 @@ bool hs__graph_rewrite(graph_builder *b, const plan_graph *from)
     }
     for (size_t i = 0; ok && i < outputs; i++)
         to->output[i] = map[from->output[i]];
-    hs_free(map);
-    hs_free(live);
-    hs_free(b->slot);
     if (ok)
         return true;
     hs_free(to->node);
@@ -257,19 +253,16 @@ bool hs__graph_take_nodes(const hs_plan *plan, plan_graph *graph)
 {
     const plan_request *request = plan->request;
     const size_t size = (size_t)request->tape->size;
-    plan_graph all = { .node = hs_alloc(size * sizeof *all.node),
+    plan_graph all = { .node = hs__pass_alloc(plan, size, sizeof *all.node),
                        .nodes = request->tape->size,
-                       .output = hs_alloc(request->outputs * sizeof *all.output) };
-    for (size_t id = 0; all.node && id < size; id++)
+                       .output = hs__pass_alloc(plan, request->outputs, sizeof *all.output) };
+    if (!all.node || !all.output)
+        return hs__plan_no_memory(plan);
+    for (size_t id = 0; id < size; id++)
         all.node[id] = taken_node(request, (int32_t)id);
-    for (size_t i = 0; all.output && i < request->outputs; i++)
+    for (size_t i = 0; i < request->outputs; i++)
         all.output[i] = request->wanted[i].id;
-    const bool ok = all.node && all.output
-                        ? hs__graph_rewrite(&(graph_builder){ .plan = plan, .graph = graph }, &all)
-                        : hs__plan_no_memory(plan);
-    hs_free(all.node);
-    hs_free(all.output);
-    return ok;
+    return hs__graph_rewrite(&(graph_builder){ .plan = plan, .graph = graph }, &all);
 }
 
 /* ---- Pass: stretch --------------------------------------------------------------------------- */

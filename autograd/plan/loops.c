@@ -214,19 +214,16 @@ static void sort_by_time(const hs_plan *plan, plan_schedule *schedule, const int
 static bool set_order_by_time(const hs_plan *plan, plan_schedule *schedule)
 {
     const size_t nodes = (size_t)plan->graph->nodes + 1;
-    int32_t *time = hs_alloc(nodes * sizeof *time), *end = NULL;
-    needs *need = hs_alloc(nodes * sizeof *need);
-    if (time && need) {
-        const int32_t turns = 2 * (find_times(plan, time, need) + 2);
-        end = hs_alloc_zero((size_t)turns + 1, sizeof *end);
-        if (end)
-            sort_by_time(plan, schedule, time, turns, end);
-    }
-    const bool ok = end != NULL;
-    hs_free(time);
-    hs_free(need);
-    hs_free(end);
-    return ok || hs__plan_no_memory(plan);
+    int32_t *time = hs__pass_alloc(plan, nodes, sizeof *time);
+    needs *need = hs__pass_alloc(plan, nodes, sizeof *need);
+    if (!time || !need)
+        return hs__plan_no_memory(plan);
+    const int32_t turns = 2 * (find_times(plan, time, need) + 2);
+    int32_t *end = hs__pass_alloc(plan, (size_t)turns + 1, sizeof *end);
+    if (!end)
+        return hs__plan_no_memory(plan);
+    sort_by_time(plan, schedule, time, turns, end);
+    return true;
 }
 
 bool hs__schedule_order(const hs_plan *plan, plan_schedule *schedule)

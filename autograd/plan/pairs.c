@@ -6,8 +6,6 @@
  * be computed. Loops stay where they are, and steps move between them only. */
 #include "passes_internal.h"
 
-#include <string.h>
-
 /* Candidates times nodes: beyond that, a second or more, there are no pairs. */
 static const double most_work = 2e8;
 
@@ -235,17 +233,22 @@ static void order_all(pair_search *s)
     }
 }
 
-static bool allocate(pair_search *s, hs_arena *memory, size_t nodes)
+static bool allocate(pair_search *s, size_t nodes)
 {
-    s->candidate = hs_arena_alloc(memory, nodes * sizeof *s->candidate);
-    s->number = hs_arena_alloc(memory, nodes * sizeof *s->number);
-    s->done = hs_arena_alloc(memory, nodes);
-    s->order = hs_arena_alloc(memory, nodes * sizeof *s->order);
-    s->position = hs_arena_alloc(memory, nodes * sizeof *s->position);
-    if (!s->candidate || !s->number || !s->done || !s->order || !s->position)
-        return false;
-    memset(s->done, false, nodes);
-    return true;
+    s->candidate = hs__pass_alloc(s->plan, nodes, sizeof *s->candidate);
+    s->number = hs__pass_alloc(s->plan, nodes, sizeof *s->number);
+    s->done = hs__pass_alloc(s->plan, nodes, sizeof *s->done);
+    s->order = hs__pass_alloc(s->plan, nodes, sizeof *s->order);
+    s->position = hs__pass_alloc(s->plan, nodes, sizeof *s->position);
+    return s->candidate && s->number && s->done && s->order && s->position;
+}
+
+static bool allocate_bits(pair_search *s, size_t nodes)
+{
+    s->words = ((size_t)s->candidates + 63) / 64;
+    s->needed = hs__pass_alloc(s->plan, nodes, s->words * sizeof *s->needed);
+    s->layers_done = hs__pass_alloc(s->plan, s->words, sizeof *s->layers_done);
+    return s->needed && s->layers_done;
 }
 
 bool hs__schedule_pairs(const hs_plan *plan, plan_schedule *schedule)
@@ -254,27 +257,20 @@ bool hs__schedule_pairs(const hs_plan *plan, plan_schedule *schedule)
         return true;
     const int32_t nodes = plan->graph->nodes;
     pair_search s = { .plan = plan, .old = schedule };
-    hs_arena memory = { NULL };
-    bool ok = allocate(&s, &memory, (size_t)nodes + 1);
-    if (ok)
-        find_candidates(&s);
-    if (s.candidates && (double)s.candidates * (double)nodes < most_work) {
-        s.words = ((size_t)s.candidates + 63) / 64;
-        s.needed = hs_alloc_zero((size_t)nodes + 1, s.words * sizeof *s.needed);
-        ok = s.needed != NULL;
+    if (!allocate(&s, (size_t)nodes + 1))
+        return hs__plan_no_memory(plan);
+    find_candidates(&s);
+    if (!s.candidates || (double)s.candidates * (double)nodes >= most_work)
+        return true;
+    if (!allocate_bits(&s, (size_t)nodes))
+        return hs__plan_no_memory(plan);
+    find_needed(&s);
+    order_all(&s);
+    /* Anything that never became ready would be left out: better no pairs than that. */
+    for (int32_t i = 0; s.placed == nodes && i < nodes; i++) {
+        schedule->order[i] = s.order[i];
+        schedule->node[s.order[i]].rank = i;
+        schedule->node[s.order[i]].position = s.position[i];
     }
-    if (s.needed) {
-        s.layers_done = needed_by(&s, nodes);
-        find_needed(&s);
-        order_all(&s);
-        /* Anything that never became ready would be left out: better no pairs than that. */
-        for (int32_t i = 0; s.placed == nodes && i < nodes; i++) {
-            schedule->order[i] = s.order[i];
-            schedule->node[s.order[i]].rank = i;
-            schedule->node[s.order[i]].position = s.position[i];
-        }
-    }
-    hs_free(s.needed);
-    hs_arena_free(&memory);
-    return ok || hs__plan_no_memory(plan);
+    return true;
 }

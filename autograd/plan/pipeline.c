@@ -145,7 +145,7 @@ typedef struct {
     plan_layout layout;
     plan_code code;
     plan_memory memory;
-    hs_arena arena;
+    hs_arena arena, scratch;
     hs_message message;
     hs_status status;
 } plan_block;
@@ -167,10 +167,19 @@ static bool run_pass(plan_block *block, plan_pass pass)
 
 static bool run_passes(plan_block *block)
 {
-    for (int pass = 0; pass < PASS_COUNT; pass++)
-        if (hs__plan_is_interrupted(&block->plan) || !run_pass(block, (plan_pass)pass))
-            return false;
-    return true;
+    bool ok = true;
+    for (int pass = 0; ok && pass < PASS_COUNT; pass++) {
+        ok = !hs__plan_is_interrupted(&block->plan) && run_pass(block, (plan_pass)pass);
+        hs_arena_free(&block->scratch);
+    }
+    return ok;
+}
+
+void *hs__pass_alloc(const hs_plan *plan, size_t count, size_t size)
+{
+    size_t bytes;
+    void *memory = hs_size_mul(count, size, &bytes) ? hs_arena_alloc(plan->scratch, bytes) : NULL;
+    return memory ? memset(memory, 0, bytes) : NULL;
 }
 
 static bool are_outputs_ok(const hs_var *outputs, size_t n)
@@ -207,6 +216,7 @@ static plan_block *new_block(const hs_var *outputs, size_t n)
                          .code = &b->code,
                          .memory = &b->memory,
                          .arena = &b->arena,
+                         .scratch = &b->scratch,
                          .message = &b->message,
                          .status = &b->status };
     return b;

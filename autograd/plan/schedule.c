@@ -86,7 +86,7 @@ static bool adds_two_sums(const hs_plan *plan, const plan_schedule *schedule, in
 bool hs__schedule_merge_sums(const hs_plan *plan, plan_schedule *schedule)
 {
     schedule_node *node = schedule->node;
-    int32_t *into = hs_alloc(((size_t)schedule->sums + 1) * sizeof *into);
+    int32_t *into = hs__pass_alloc(plan, (size_t)schedule->sums + 1, sizeof *into);
     if (!into)
         return hs__plan_no_memory(plan);
     for (int32_t sum = 0; sum < schedule->sums; sum++)
@@ -102,6 +102,5 @@ bool hs__schedule_merge_sums(const hs_plan *plan, plan_schedule *schedule)
     for (int32_t id = 0; id < plan->graph->nodes; id++)
         if (node[id].sum >= 0)
             node[id].sum = last_in_chain(into, node[id].sum);
-    hs_free(into);
     return true;
 }
