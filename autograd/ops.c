@@ -107,34 +107,21 @@ static hs_var product(hs_var x, bool tx, hs_var y, bool ty, hs_extent extent, co
         return product(hs_sum_to(x, node_of(x)->shape, widest(ey, extent)), tx, y, ty, extent, at);
     if (extent == HS_START && ex == HS_ROW) {
         hs_var rows = product(x, tx, y, ty, HS_ROW, at);
-        return hs_var_ok(rows) ? hs_sum_to(rows, node_of(rows)->shape, HS_START) : rows;
+        return hs_sum_to(rows, hs_var_shape(rows), HS_START);
     }
     if (!hs_var_ok(x) || !hs_var_ok(y))
         return poison(x.tape);
     const hs_shape *sx = &node_of(x)->shape, *sy = &node_of(y)->shape;
-    const hs_shape shape = hs_dims(sx->dim[tx ? 1 : 0], sy->dim[ty ? 0 : 1]);
+    const hs_shape shape = hs_dims(sx->dim[tx], sy->dim[!ty]);
     return hs__tape_append(x.tape, OP_matmul, extent, shape, (hs_var[]){ x, y }, 2,
                            &(op_attributes){ .transpose = { tx, ty } }, at);
-}
-
-/* The product of two matrices. */
-static hs_var matrix_product(hs_var x, bool tx, hs_var y, bool ty, const char *at)
-{
-    const hs_shape mx = node_of(x)->shape, my = node_of(y)->shape;
-    const size_t columns = mx.dim[tx ? 0 : 1], rows = my.dim[ty ? 1 : 0];
-    if (columns != rows)
-        return hs_tape_fail(x.tape, HS_ESHAPE, at,
-                            "matmul: %s%s has %zu columns, and %s%s has %zu rows: they must agree",
-                            VAR_TEXT_OF(x), tx ? " transposed" : "", columns, VAR_TEXT_OF(y),
-                            ty ? " transposed" : "", rows);
-    return product(x, tx, y, ty, widest(node_of(x)->extent, node_of(y)->extent), at);
 }
 
 hs_var hs_matmul_t_at(hs_var x, bool tx, hs_var y, bool ty, const char *at)
 {
     if (!hs__inputs_ok((hs_var[]){ x, y }, 2, "matmul", at))
         return poison(x.tape);
-    const hs_shape sx = node_of(x)->shape, sy = node_of(y)->shape;
+    hs_shape sx = node_of(x)->shape, sy = node_of(y)->shape, shape = hs_scalar_shape();
     if (sx.rank < 1 || sx.rank > 2 || sy.rank < 1 || sy.rank > 2)
         return hs_tape_fail(x.tape, HS_ESHAPE, at,
                             "matmul: operands must be vectors or matrices, and are %s and %s",
@@ -142,18 +129,24 @@ hs_var hs_matmul_t_at(hs_var x, bool tx, hs_var y, bool ty, const char *at)
     /* A vector on the left is a row, on the right a column; a transposed one the other way. */
     const bool vector_x = sx.rank == 1, vector_y = sy.rank == 1;
     if (vector_x)
-        x = hs_reshape(x, tx ? hs_dims(sx.dim[0], 1) : hs_dims(1, sx.dim[0]));
+        sx = tx ? hs_dims(sx.dim[0], 1) : hs_dims(1, sx.dim[0]);
     if (vector_y)
-        y = hs_reshape(y, ty ? hs_dims(1, sy.dim[0]) : hs_dims(sy.dim[0], 1));
+        sy = ty ? hs_dims(1, sy.dim[0]) : hs_dims(sy.dim[0], 1);
+    x = hs_reshape(x, sx);
+    y = hs_reshape(y, sy);
     if (!hs_var_ok(x) || !hs_var_ok(y))
         return poison(x.tape);
-    hs_var z = matrix_product(x, tx, y, ty, at);
-    if (!hs_var_ok(z) || !(vector_x || vector_y))
-        return z;
-    const hs_shape sz = node_of(z)->shape;
-    if (vector_x && vector_y)
-        return hs_reshape(z, hs_scalar_shape());
-    return hs_reshape(z, hs_dims(sz.dim[vector_x ? 1 : 0]));
+    if (sx.dim[!tx] != sy.dim[ty])
+        return hs_tape_fail(x.tape, HS_ESHAPE, at,
+                            "matmul: %s%s has %zu columns, and %s%s has %zu rows: they must agree",
+                            VAR_TEXT_OF(x), tx ? " transposed" : "", sx.dim[!tx], VAR_TEXT_OF(y),
+                            ty ? " transposed" : "", sy.dim[ty]);
+    hs_var z = product(x, tx, y, ty, widest(node_of(x)->extent, node_of(y)->extent), at);
+    if (!vector_x)
+        shape.dim[shape.rank++] = sx.dim[tx];
+    if (!vector_y)
+        shape.dim[shape.rank++] = sy.dim[!ty];
+    return hs_reshape(z, shape);
 }
 
 hs_var hs_matmul_at(hs_var x, hs_var y, const char *at)
@@ -252,10 +245,8 @@ hs_var hs_sum_at(hs_var x, int axis, const char *at)
 hs_var hs_mean_at(hs_var x, int axis, const char *at)
 {
     hs_var sum = hs_sum(x, axis);
-    if (!hs_var_ok(sum))
-        return sum;
-    const double ratio =
-        (double)hs_shape_count(&node_of(x)->shape) / (double)hs_shape_count(&node_of(sum)->shape);
+    const hs_shape before = hs_var_shape(x), after = hs_var_shape(sum);
+    const double ratio = (double)hs_shape_count(&before) / (double)hs_shape_count(&after);
     return hs_scale(sum, 1 / ratio);
 }
 

@@ -40,8 +40,8 @@ typedef struct {
     const char *without;   /**< optional passes that are switched off, such as "loops,pairs": see
                                 hs_plan_pass(); the environment's HASTINGS_PLAN_WITHOUT adds to them */
     const char *always;    /**< optional passes that apply even where they do not pay: for tests */
-    bool (*interrupted)(
-        void *context);  /**< NULL, or asked while the plan is made: true ends that */
+    /** NULL, or asked while the plan is made: true ends that. */
+    bool (*interrupted)(void *context);
     void *context;       /**< the argument of `interrupted` */
     hs_message *message; /**< NULL, or where a failure to make the plan is told */
 } hs_plan_options;

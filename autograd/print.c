@@ -197,12 +197,11 @@ static void dot_edges(const hs_plan *plan, int32_t from, int32_t step, FILE *out
     }
 }
 
-/* A node, and the edges of the step that computes it; a value that was there before has none. */
+/* A node, and the edges of what computes it. */
 static void dot_plan_node(const hs_plan *plan, int32_t id, const char *label, FILE *out)
 {
     dot_node(id, label, &plan->request->tape->node[node_at(plan, id)->tape_id], out);
-    if (scheduled(plan, id)->making != OUTSIDE)
-        dot_edges(plan, id, id, out);
+    dot_edges(plan, id, id, out);
 }
 
 void hs_plan_dot(const hs_plan *plan, FILE *out)

@@ -261,6 +261,7 @@ static int32_t expand_sum(graph_builder *b, const graph_node *sum)
 {
     const int32_t of = sum->input[0];
     const graph_node x = *at(b, of);
+    const hs_extent extent = sum->extent;
     if (sum->count != 1 || x.count == 1)
         return NO_NODE;
     linear_form form = { .terms = 1 };
@@ -276,24 +277,22 @@ static int32_t expand_sum(graph_builder *b, const graph_node *sum)
         const form_term t = form.term[i];
         const hs_extent fe = factor_extent(b, t.factor), ve = at(b, t.vector)->extent;
         /* With a number for each row, the vector is summed for each row apart. */
-        const hs_extent se = fe > sum->extent || ve < sum->extent ? ve : sum->extent;
+        const hs_extent se = fe > extent || ve < extent ? ve : extent, pe = widest(fe, se);
         int32_t part = hs__graph_make(b, OP_sum_to, t.vector, -1, se, &sum->shape);
-        const hs_extent pe = widest(fe, se);
         if (t.factor >= 0)
             part = hs__graph_make(b, OP_mul, t.factor, part, pe, &sum->shape);
         total[pe] =
             total[pe] < 0 ? part : hs__graph_make(b, OP_add, total[pe], part, pe, &sum->shape);
     }
     int32_t result = -1;
-    for (int k = HS_ROW; k >= (int)sum->extent; k--) {
-        int32_t part = total[k];
-        if (part < 0)
-            continue;
-        if (k > (int)sum->extent)
-            part = hs__graph_make(b, OP_sum_to, part, -1, sum->extent, &sum->shape);
-        result =
-            result < 0 ? part : hs__graph_make(b, OP_add, result, part, sum->extent, &sum->shape);
-    }
+    for (int k = HS_ROW; k >= (int)extent; k--)
+        if (total[k] >= 0) {
+            const int32_t part =
+                k > (int)extent ? hs__graph_make(b, OP_sum_to, total[k], -1, extent, &sum->shape)
+                                : total[k];
+            result =
+                result < 0 ? part : hs__graph_make(b, OP_add, result, part, extent, &sum->shape);
+        }
     return result;
 }
 
@@ -305,27 +304,29 @@ static bool find_cost(const hs_plan *plan, const plan_graph *graph, double *cost
     /* For each op its call; for each number that is kept while a sum is completed writing and reading it. */
     enum { OF_NODE = 512, OF_KEPT = 2 };
     const plan_request *request = plan->request;
-    const double copies[] = { 1, (double)request->starts,
-                              (double)request->starts * (double)request->rows_per_start };
-    bool *live = hs__pass_alloc(plan, (size_t)graph->nodes + 1, 2 * sizeof *live);
-    if (!live)
+    const double starts = (double)request->starts;
+    const double copies[] = { 1, starts, starts * (double)request->rows_per_start };
+    const size_t nodes = (size_t)graph->nodes + 1;
+    bool *live = hs__pass_alloc(plan, nodes, sizeof *live);
+    bool *kept = hs__pass_alloc(plan, nodes, sizeof *kept);
+    if (!live || !kept)
         return false;
-    bool *kept = live + graph->nodes;
     *cost = 0;
     for (size_t i = 0; i < request->outputs; i++)
         live[graph->output[i]] = true;
     for (int32_t id = graph->nodes - 1; id >= 0; id--) {
         const graph_node *node = &graph->node[id];
+        const bool sums = node->op == OP_sum_to;
         if (!live[id])
             continue;
-        const graph_node *space = node->op == OP_sum_to ? &graph->node[node->input[0]] : node;
+        const graph_node *space = sums ? &graph->node[node->input[0]] : node;
         const double numbers = copies[space->extent] * (double)space->count;
         for (int i = 0; i < node->inputs; i++) {
             const int32_t in = node->input[i];
             live[in] = true;
-            kept[in] = kept[in] || (node->op != OP_sum_to && graph->node[in].level < node->level);
+            kept[in] = kept[in] || (!sums && graph->node[in].level < node->level);
         }
-        if (is_elementwise(node) || node->op == OP_sum_to)
+        if (is_elementwise(node) || sums)
             *cost += OF_NODE + numbers;
         if (kept[id] && node->extent != HS_SHARED)
             *cost += OF_KEPT * numbers;

@@ -304,30 +304,22 @@ static void count_uses(const hs_plan *plan, plan_graph *graph)
             graph->node[graph->node[id].input[i]].uses++;
 }
 
-/* Numbers the values that lie in memory outside of the plan. */
-static void number_outsides(plan_graph *graph)
-{
-    for (int32_t id = 0; id < graph->nodes; id++) {
-        graph_node *node = &graph->node[id];
-        const bool outside = node->op == OP_bound || node->op == OP_tensor || node->op == OP_input;
-        node->outside = outside ? graph->outsides++ : -1;
-    }
-}
-
 bool hs__graph_set_stages(const hs_plan *plan, plan_graph *graph)
 {
     count_uses(plan, graph);
-    number_outsides(graph);
     for (int32_t id = 0; id < graph->nodes; id++) {
         graph_node *node = &graph->node[id];
+        const bool outside = node->op == OP_bound || node->op == OP_tensor || node->op == OP_input;
         bool batch_input = false, late_input = false;
+        node->outside = outside ? graph->outsides++ : -1;
         for (int i = 0; i < node->inputs; i++) {
             const graph_node *x = &graph->node[node->input[i]];
             batch_input = batch_input || x->extent != HS_SHARED;
             late_input = late_input || x->sums_batch || x->stage == STAGE_AFTER;
         }
         node->sums_batch = node->extent == HS_SHARED && batch_input;
-        if (late_input && (node->extent != HS_SHARED || node->sums_batch))
+        const bool of_shard = node->extent != HS_SHARED || node->sums_batch;
+        if (late_input && of_shard)
             return hs__plan_fail(
                 plan, HS_EEXTENT, id,
                 "%s: a value for each %s needs a sum over the whole batch, which is "
@@ -335,9 +327,7 @@ bool hs__graph_set_stages(const hs_plan *plan, plan_graph *graph)
                 "own and feed it to this one as a shared input",
                 hs__op_table[node->op].name,
                 hs_extent_name(node->extent == HS_SHARED ? HS_ROW : node->extent));
-        node->stage = node->extent != HS_SHARED || node->sums_batch ? STAGE_SHARD
-                      : late_input                                  ? STAGE_AFTER
-                                                                    : STAGE_BEFORE;
+        node->stage = of_shard ? STAGE_SHARD : late_input ? STAGE_AFTER : STAGE_BEFORE;
     }
     return true;
 }
