@@ -128,26 +128,19 @@ bool hs__inputs_ok(const hs_var *inputs, int n, const char *op, const char *at)
         tape = inputs[i].tape;
     for (int i = 0; i < n; i++) {
         hs_tape *other = inputs[i].tape;
-        if (!other) { /* there was no memory for its tape */
-            hs_tape_fail(tape, HS_EINVAL, at, "%s: operand %d belongs to no tape", op, i + 1);
+        const bool alike = other && other->dtype == tape->dtype;
+        if (other == tape && hs_tape_status(tape))
             return false;
-        }
-        if (other != tape) {
-            const bool alike = other->dtype == tape->dtype;
-            hs_tape *const both[] = { tape, other };
-            for (int k = 0; k < 2; k++)
-                hs_tape_fail(both[k], alike ? HS_EINVAL : HS_EDTYPE, at,
-                             "%s: operand %d is a value of another tape%s", op, i + 1,
-                             alike ? "" : ", and of another number type");
-            return false;
-        }
-        if (tape->status != HS_OK)
-            return false;
-        if (inputs[i].id < 0 || inputs[i].id >= tape->size) {
-            hs_tape_fail(tape, HS_EINVAL, at, "%s: operand %d is not a value of its tape", op,
-                         i + 1);
-            return false;
-        }
+        if (other == tape && inputs[i].id >= 0 && inputs[i].id < tape->size)
+            continue;
+        const char *fault = !other          ? "belongs to no tape" /* there was no memory for it */
+                            : other == tape ? "is not a value of its tape"
+                            : alike         ? "is a value of another tape"
+                                    : "is a value of another tape, and of another number type";
+        const hs_status status = other && !alike ? HS_EDTYPE : HS_EINVAL;
+        hs_tape_fail(tape, status, at, "%s: operand %d %s", op, i + 1, fault);
+        hs_tape_fail(other, status, at, "%s: operand %d %s", op, i + 1, fault);
+        return false;
     }
     return tape != NULL;
 }

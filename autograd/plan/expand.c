@@ -143,60 +143,57 @@ static const linear_form *form_of(graph_builder *b, int32_t id, int depth);
 static linear_form operand_form(graph_builder *b, const graph_node *x, int32_t id, int depth)
 {
     const graph_node operand = *at(b, id);
-    linear_form form = { 0 };
-    if (has_shape(&operand, &x->shape)) {
-        if (operand.level == x->level)
-            form = *form_of(b, id, depth + 1);
-        else {
-            form.term[0] = simple_term(b, id);
-            form.terms = 1;
-        }
+    linear_form form = { .terms = 1 };
+    if (has_shape(&operand, &x->shape) && operand.level == x->level) {
+        form = *form_of(b, id, depth + 1);
+    } else if (has_shape(&operand, &x->shape)) {
+        form.term[0] = simple_term(b, id);
     } else if (operand.count == 1) {
         const int32_t one = hs__graph_constant(b, 1);
-        form.term[0] =
-            (form_term){ id, hs__graph_make(b, OP_broadcast, one, -1, HS_SHARED, &x->shape) };
-        form.terms = 1;
+        form.term[0].factor = id;
+        form.term[0].vector = hs__graph_make(b, OP_broadcast, one, -1, HS_SHARED, &x->shape);
+    } else {
+        return no_form;
     }
     /* What is the same for several rows cannot be a sum over them for each. */
     for (int i = 0; i < form.terms; i++)
         if (operand.extent < x->extent && term_extent(b, &form.term[i]) > operand.extent)
-            form.terms = 0;
+            return no_form;
     return form;
 }
 
 /* x = a + b or a - b */
-static void form_of_sum(graph_builder *b, const graph_node *x, int depth, linear_form *form)
+static linear_form form_of_sum(graph_builder *b, const graph_node *x, int depth)
 {
+    const hs_shape scalar = hs_scalar_shape();
+    linear_form form = { 0 };
     for (int k = 0; k < 2; k++) {
         const linear_form part = operand_form(b, x, x->input[k], depth);
-        bool ok = part.terms > 0;
-        for (int i = 0; ok && i < part.terms; i++) {
+        if (!part.terms)
+            return no_form;
+        for (int i = 0; i < part.terms; i++) {
             form_term t = part.term[i];
             if (k && x->op == OP_sub)
                 t.factor = negative(b, t.factor);
             /* A row's share of what is the same for all of them. */
-            if (term_extent(b, &t) < x->extent) {
-                const hs_shape scalar = hs_scalar_shape();
+            if (term_extent(b, &t) < x->extent)
                 t.factor = hs__graph_make(b, OP_broadcast, made_factor(b, t.factor), -1, x->extent,
                                           &scalar);
-            }
-            ok = add_term(b, form, t);
-        }
-        if (!ok) {
-            form->terms = 0;
-            return;
+            if (!add_term(b, &form, t))
+                return no_form;
         }
     }
+    return form;
 }
 
 /* x = op(a, b), linear in operand k; the other has one number, or is known before. */
-static void form_of_multiple(graph_builder *b, const graph_node *x, int k, int depth,
-                             linear_form *form)
+static linear_form form_of_multiple(graph_builder *b, const graph_node *x, int k, int depth)
 {
-    const graph_node other = *at(b, x->input[1 - k]);
     const int32_t by = x->input[1 - k];
+    const graph_node other = *at(b, by);
+    linear_form form = { 0 };
     if (!has_shape(at(b, x->input[k]), &x->shape) || (other.count != 1 && other.level == x->level))
-        return;
+        return no_form;
     const linear_form part = operand_form(b, x, x->input[k], depth);
     for (int i = 0; i < part.terms; i++) {
         form_term t = part.term[i];
@@ -208,11 +205,10 @@ static void form_of_multiple(graph_builder *b, const graph_node *x, int k, int d
                 simple_term(b, hs__graph_make(b, x->op, t.vector, by, extent, &x->shape));
             t = (form_term){ times(b, t.factor, made.factor), made.vector };
         }
-        if (term_extent(b, &t) < x->extent || !add_term(b, form, t)) {
-            form->terms = 0;
-            return;
-        }
+        if (term_extent(b, &t) < x->extent || !add_term(b, &form, t))
+            return no_form;
     }
+    return form;
 }
 
 static const linear_form *form_of(graph_builder *b, int32_t id, int depth)
@@ -225,16 +221,14 @@ static const linear_form *form_of(graph_builder *b, int32_t id, int depth)
         switch (x.op) {
         case OP_add:
         case OP_sub:
-            form_of_sum(b, &x, depth, &form);
+            form = form_of_sum(b, &x, depth);
             break;
         case OP_mul:
-            form_of_multiple(b, &x, 0, depth, &form);
-            if (!form.terms)
-                form_of_multiple(b, &x, 1, depth, &form);
-            break;
         case OP_div:
         case OP_gate:
-            form_of_multiple(b, &x, 0, depth, &form);
+            form = form_of_multiple(b, &x, 0, depth);
+            if (!form.terms && x.op == OP_mul)
+                form = form_of_multiple(b, &x, 1, depth);
             break;
         case OP_neg:
             form = operand_form(b, &x, x.input[0], depth);
