@@ -355,8 +355,8 @@ hs_var hs_slice_at(hs_var x, int axis, size_t first, size_t end, const char *at)
     if (first == 0 && end == shape.dim[axis])
         return x;
     shape.dim[axis] = end - first;
-    return append(OP_slice, x, shape, &(op_attributes){ .axis = axis, .first = first, .end = end },
-                  at);
+    const op_attributes attributes = { .axis = axis, .first = first, .end = end };
+    return append(OP_slice, x, shape, &attributes, at);
 }
 
 hs_var hs_pad_at(hs_var x, int axis, size_t before, size_t after, const char *at)
@@ -371,8 +371,8 @@ hs_var hs_pad_at(hs_var x, int axis, size_t before, size_t after, const char *at
     if (before == 0 && after == 0)
         return x;
     shape.dim[axis] += before + after;
-    return append(OP_pad, x, shape, &(op_attributes){ .axis = axis, .first = before, .end = after },
-                  at);
+    const op_attributes attributes = { .axis = axis, .first = before, .end = after };
+    return append(OP_pad, x, shape, &attributes, at);
 }
 
 hs_var hs_concat_at(const hs_var *xs, size_t n, int axis, const char *at)

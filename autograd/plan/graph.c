@@ -134,6 +134,14 @@ void *hs__graph_alloc(graph_builder *b, size_t bytes)
     return memory;
 }
 
+int32_t hs__graph_make_of(graph_builder *b, op_code op, int32_t *input, int n, hs_extent extent,
+                          const hs_shape *shape, const op_attributes *attributes)
+{
+    graph_node node = { op, extent, *shape,     hs_shape_count(shape),
+                        n,  input,  attributes, .tape_id = b->tape_id };
+    return hs__graph_add(b, &node);
+}
+
 int32_t hs__graph_make(graph_builder *b, op_code op, int32_t x, int32_t y, hs_extent extent,
                        const hs_shape *shape)
 {
@@ -142,14 +150,7 @@ int32_t hs__graph_make(graph_builder *b, op_code op, int32_t x, int32_t y, hs_ex
         return 0;
     input[0] = x;
     input[1] = y;
-    graph_node node = { .op = op,
-                        .extent = extent,
-                        .shape = *shape,
-                        .count = hs_shape_count(shape),
-                        .inputs = y < 0 ? 1 : 2,
-                        .input = input,
-                        .tape_id = b->tape_id };
-    return hs__graph_add(b, &node);
+    return hs__graph_make_of(b, op, input, y < 0 ? 1 : 2, extent, shape, NULL);
 }
 
 int32_t hs__graph_constant(graph_builder *b, double number)

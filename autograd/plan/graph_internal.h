@@ -125,6 +125,10 @@ int32_t hs__graph_find(graph_builder *b, const graph_node *node);
 /* The same after the builder's rule. */
 int32_t hs__graph_add(graph_builder *b, graph_node *node);
 
+/* The same for an op on n values, whose array lives as long as the plan. */
+int32_t hs__graph_make_of(graph_builder *b, op_code op, int32_t *input, int n, hs_extent extent,
+                          const hs_shape *shape, const op_attributes *attributes);
+
 /* The same for an op on one value, or on two unless y < 0. */
 int32_t hs__graph_make(graph_builder *b, op_code op, int32_t x, int32_t y, hs_extent extent,
                        const hs_shape *shape);

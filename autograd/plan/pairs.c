@@ -26,8 +26,9 @@ typedef struct {
     uint64_t *layers_done; /* [words]: a bit for each candidate */
     size_t words;
     bool *done;
-    int32_t *order; /* the new one, */
-    int32_t placed; /* as far as it is known */
+    int32_t *order;    /* the new one, */
+    int32_t placed;    /* as far as it is known */
+    int32_t from, end; /* nodes of the old order, between loops, that are put in order now */
     int32_t *position;
 } pair_search;
 
@@ -127,15 +128,10 @@ static void put(pair_search *s, int32_t id, bool with_last)
     set_bit(s->layers_done, s->number[id]);
 }
 
-/* Nodes from .. end of the old order, between loops. */
-typedef struct {
-    int32_t from, end;
-} stretch;
-
-static bool is_to_do(const pair_search *s, const stretch *in, int32_t number)
+static bool is_to_do(const pair_search *s, int32_t number)
 {
     const int32_t id = s->candidate[number].node, rank = s->old->node[id].rank;
-    return rank >= in->from && rank < in->end && !s->done[id];
+    return rank >= s->from && rank < s->end && !s->done[id];
 }
 
 /* Whether a layer needs no candidate that is still to do. */
@@ -149,11 +145,11 @@ static bool is_ready(const pair_search *s, int32_t number)
 }
 
 /* A layer with the matrix of `a` that does not need `a`: one that is ready, or else one that will be; or -1. */
-static int32_t partner_of(const pair_search *s, const stretch *in, int32_t a, bool *ready)
+static int32_t partner_of(const pair_search *s, int32_t a, bool *ready)
 {
     int32_t later = -1;
     for (int32_t b = s->candidate[a].next; b != a; b = s->candidate[b].next) {
-        if (!is_to_do(s, in, b) || needs_layer(s, s->candidate[b].node, a))
+        if (!is_to_do(s, b) || needs_layer(s, s->candidate[b].node, a))
             continue;
         *ready = is_ready(s, b);
         if (*ready)
@@ -164,9 +160,9 @@ static int32_t partner_of(const pair_search *s, const stretch *in, int32_t a, bo
 }
 
 /* Puts the steps that can be done, of those that stood before `end` in the old order. */
-static void put_others(pair_search *s, const stretch *in, int32_t end)
+static void put_others(pair_search *s, int32_t end)
 {
-    for (int32_t i = in->from; i < end; i++) {
+    for (int32_t i = s->from; i < end; i++) {
         const int32_t id = s->old->order[i];
         if (s->number[id] < 0 && is_step(s, id) && !s->done[id] && has_inputs(s, id))
             put(s, id, false);
@@ -174,62 +170,63 @@ static void put_others(pair_search *s, const stretch *in, int32_t end)
 }
 
 /* Puts a layer, and before it what it needs; and its partner, if b is one. */
-static void put_layer(pair_search *s, const stretch *in, int32_t a, int32_t b)
+static void put_layer(pair_search *s, int32_t a, int32_t b)
 {
     const int32_t id = s->candidate[a].node, partner = b >= 0 ? s->candidate[b].node : id;
     const int32_t rank = s->old->node[id].rank, other = s->old->node[partner].rank;
-    put_others(s, in, rank > other ? rank : other);
+    put_others(s, rank > other ? rank : other);
     put(s, id, false);
     if (partner != id)
         put(s, partner, true);
 }
 
 /* Puts the next layer, with its partner if both are ready; one that may have a partner later only if there is no other. */
-static bool put_next(pair_search *s, const stretch *in)
+static bool put_next(pair_search *s)
 {
     int32_t first = -1, single = -1;
     for (int32_t a = 0; a < s->candidates; a++) {
-        if (!is_to_do(s, in, a) || !is_ready(s, a))
+        if (!is_to_do(s, a) || !is_ready(s, a))
             continue;
         bool both = false;
-        const int32_t partner = partner_of(s, in, a, &both);
+        const int32_t partner = partner_of(s, a, &both);
         if (both) {
-            put_layer(s, in, a, partner);
+            put_layer(s, a, partner);
             return true;
         }
         first = first < 0 ? a : first;
         single = single < 0 && partner < 0 ? a : single;
     }
     if (first >= 0)
-        put_layer(s, in, single >= 0 ? single : first, -1);
+        put_layer(s, single >= 0 ? single : first, -1);
     return first >= 0;
 }
 
-static void order_stretch(pair_search *s, const stretch *in)
+static void order_stretch(pair_search *s)
 {
-    for (int32_t i = in->from; i < in->end; i++)
+    for (int32_t i = s->from; i < s->end; i++)
         if (!is_step(s, s->old->order[i]))
             put(s, s->old->order[i], false);
-    while (put_next(s, in))
+    while (put_next(s))
         ;
-    put_others(s, in, in->end);
+    put_others(s, s->end);
 }
 
 static void order_all(pair_search *s)
 {
     const int32_t nodes = s->plan->graph->nodes;
-    for (int32_t from = 0, end; from < nodes; from = end) {
-        const schedule_node *first = &s->old->node[s->old->order[from]];
-        for (end = from; end < nodes; end++) {
-            const schedule_node *node = &s->old->node[s->old->order[end]];
+    for (s->from = 0; s->from < nodes; s->from = s->end) {
+        const schedule_node *first = &s->old->node[s->old->order[s->from]];
+        for (s->end = s->from; s->end < nodes; s->end++) {
+            const int32_t id = s->old->order[s->end];
+            const schedule_node *node = &s->old->node[id];
             if (node->in_loop != first->in_loop ||
                 (first->in_loop && node->position != first->position))
                 break;
             if (first->in_loop)
-                put(s, s->old->order[end], end > from);
+                put(s, id, s->end > s->from);
         }
         if (!first->in_loop)
-            order_stretch(s, &(stretch){ from, end });
+            order_stretch(s);
     }
 }
 

@@ -6,6 +6,8 @@
 
 #include <hastings/tensor/number.h>
 
+#include <string.h>
+
 enum { LOOK_AGAIN = -2 };
 
 static const graph_node *at(const graph_builder *b, int32_t id)
@@ -210,13 +212,14 @@ static int32_t simplify_softplus(graph_builder *b, graph_node *node)
     return NO_NODE;
 }
 
-/* The parts that a value is joined from along an axis: itself, unless it is so joined. */
-static int parts_of(const graph_builder *b, int32_t id, int axis, const int32_t **parts)
+/* Writes the parts that a value is joined from along an axis, or itself, and returns their number. */
+static int put_parts(const graph_builder *b, int32_t id, int axis, int32_t *parts)
 {
     const graph_node *node = at(b, id);
     const bool joined = node->op == OP_concat && node->attributes->axis == axis;
-    *parts = joined ? node->input : NULL;
-    return joined ? node->inputs : 1;
+    const int count = joined ? node->inputs : 1;
+    memcpy(parts, joined ? node->input : &id, (size_t)count * sizeof *parts);
+    return count;
 }
 
 /* Two values padded with zeros, of which one begins where the other ends, as gradients of slices: their sum is both
@@ -235,27 +238,17 @@ static int32_t join_pads(graph_builder *b, graph_node *node)
     if (below.first + shape.dim[below.axis] != above.first)
         return NO_NODE;
     shape.dim[below.axis] += at(b, ends[1])->shape.dim[below.axis];
-    const int32_t *parts[2];
-    const int count[2] = { parts_of(b, ends[0], below.axis, &parts[0]),
-                           parts_of(b, ends[1], below.axis, &parts[1]) };
     op_attributes *attributes = hs__graph_alloc(b, 2 * sizeof *attributes);
-    int32_t *input = hs__graph_alloc(b, (size_t)(count[0] + count[1]) * sizeof *input);
+    const size_t most = (size_t)at(b, ends[0])->inputs + (size_t)at(b, ends[1])->inputs + 2;
+    int32_t *input = hs__graph_alloc(b, most * sizeof *input);
     if (b->no_memory)
         return NO_NODE;
-    for (int k = 0, at = 0; k < 2; k++)
-        for (int i = 0; i < count[k]; i++)
-            input[at++] = parts[k] ? parts[k][i] : ends[k];
+    int count = put_parts(b, ends[0], below.axis, input);
+    count += put_parts(b, ends[1], below.axis, input + count);
     attributes[0] = (op_attributes){ .axis = below.axis };
     attributes[1] = (op_attributes){ .axis = below.axis, .first = below.first, .end = above.end };
-    graph_node joined = { .op = OP_concat,
-                          .extent = node->extent,
-                          .shape = shape,
-                          .count = hs_shape_count(&shape),
-                          .inputs = count[0] + count[1],
-                          .input = input,
-                          .attributes = &attributes[0],
-                          .tape_id = node->tape_id };
-    const int32_t id = hs__graph_add(b, &joined);
+    const int32_t id =
+        hs__graph_make_of(b, OP_concat, input, count, node->extent, &shape, &attributes[0]);
     if (below.first == 0 && above.end == 0)
         return id;
     become(node, OP_pad, id, -1);
