@@ -143,7 +143,7 @@ static void find_origins(search *f)
             f->costly[id] = f->costly[f->same[id]];
             continue;
         }
-        f->costly[id] = hs__op_table[node->op].traits & OP_COSTLY;
+        f->costly[id] = hs__op_table[node->op].traits & COSTLY;
         if (node->inputs == 0)
             f->origin[id] = (unsigned char)origin_of_leaf(f, id);
         for (int i = 0; i < node->inputs; i++) {

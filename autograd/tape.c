@@ -6,15 +6,7 @@
 #include <hastings/tensor/number.h>
 #include <hastings/tensor/product.h>
 
-/* The words of the column `traits`. */
-enum {
-    PLAIN = 0,
-    COMMUTES = OP_COMMUTES,
-    JOINS = OP_JOINS_FEATURES,
-    COSTLY = OP_COSTLY,
-    ONE_EXTENT = OP_ONE_EXTENT,
-};
-#define ACTS(kind) (HS_ACT_##kind << OP_ACTIVATION_SHIFT)
+#define ACTS(kind) (HS_ACT_##kind << ACTIVATION_SHIFT)
 
 const op_info hs__op_table[OP_COUNT] = {
 #define HS_LEAF(name, doc) [OP_##name] = { #name, KIND_LEAF, 0, PLAIN, doc },

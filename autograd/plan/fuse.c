@@ -34,11 +34,11 @@ static bool is_bias(const hs_plan *plan, int32_t product, const graph_node *valu
 }
 
 /* If `id` is a product, or a view of all of one, that only one node uses: the product. Else -1. */
-static int32_t product_behind(const hs_plan *plan, const plan_schedule *schedule, int32_t id)
+static int32_t product_behind(const hs_plan *plan, int32_t id)
 {
     for (;; id = node_at(plan, id)->input[0]) {
         const graph_node *node = node_at(plan, id);
-        const int32_t product = takes_tail(plan, id) ? id : schedule->node[id].product;
+        const int32_t product = takes_tail(plan, id) ? id : scheduled(plan, id)->product;
         if (node->uses != 1 || node->output)
             return -1;
         if (product >= 0 || node->op != OP_reshape)
@@ -70,7 +70,7 @@ static bool joins_tail(const hs_plan *plan, const graph_node *node, int i, int32
     const int32_t other = node->inputs == 2 ? node->input[1 - i] : -1;
     const graph_node *o = other >= 0 ? node_at(plan, other) : NULL;
     const hs_activation_kind act =
-        (hs_activation_kind)(hs__op_table[node->op].traits >> OP_ACTIVATION_SHIFT);
+        (hs_activation_kind)(hs__op_table[node->op].traits >> ACTIVATION_SHIFT);
     if (tail->act != HS_ACT_NONE || tail->gate >= 0)
         return false;
     if (node->op == OP_add && is_bias(plan, product, o) && tail->bias < 0)
@@ -91,7 +91,7 @@ static void extend_tail(const hs_plan *plan, plan_schedule *schedule, int32_t id
 {
     const graph_node *node = node_at(plan, id);
     for (int i = node->inputs - 1; i >= 0; i--) {
-        const int32_t in = node->input[i], product = product_behind(plan, schedule, in);
+        const int32_t in = node->input[i], product = product_behind(plan, in);
         const graph_node *operand = node_at(plan, in);
         if (product >= 0 && operand->count == node->count && operand->extent == node->extent &&
             joins_tail(plan, node, i, product, &schedule->tail[product])) {
@@ -125,18 +125,16 @@ bool hs__schedule_tails(const hs_plan *plan, plan_schedule *schedule)
 /* ---- Pass: bias_sums ------------------------------------------------------------------------- */
 
 /* A whole vector of the batch that is summed over it: its owner, or -1. */
-static int32_t whole_vector(const hs_plan *plan, const plan_schedule *schedule, int32_t id,
-                            size_t count)
+static int32_t whole_vector(const hs_plan *plan, int32_t id, size_t count)
 {
-    const int32_t owner = hs__schedule_owner(schedule, id);
+    const int32_t owner = hs__schedule_owner(plan->schedule, id);
     const graph_node *node = node_at(plan, owner);
-    return node->count == count && node_at(plan, id)->count == count && node->extent != HS_SHARED
-               ? owner
-               : -1;
+    const bool whole = node->count == count && node_at(plan, id)->count == count;
+    return whole && node->extent != HS_SHARED ? owner : -1;
 }
 
 /* For each vector of the batch, a product summed over the batch that has it as its left factor; or -1. */
-static void find_products(const hs_plan *plan, const plan_schedule *schedule, int32_t *product)
+static void find_products(const hs_plan *plan, int32_t *product)
 {
     memset(product, -1, (size_t)plan->graph->nodes * sizeof *product);
     for (int32_t id = 0; id < plan->graph->nodes; id++) {
@@ -145,24 +143,22 @@ static void find_products(const hs_plan *plan, const plan_schedule *schedule, in
             continue;
         const bool transposed = node->attributes->transpose[0];
         const size_t summed = node_at(plan, node->input[0])->shape.dim[transposed ? 0 : 1];
-        const int32_t left =
-            whole_vector(plan, schedule, node->input[0], summed * node->shape.dim[0]);
+        const int32_t left = whole_vector(plan, node->input[0], summed * node->shape.dim[0]);
         if (left >= 0 && (summed == 1 || transposed))
             product[left] = id;
     }
 }
 
 /* The product that can make a sum over the batch too; or -1. */
-static int32_t product_for(const hs_plan *plan, const plan_schedule *schedule, int32_t sum,
-                           const int32_t *product)
+static int32_t product_for(const hs_plan *plan, int32_t sum, const int32_t *product)
 {
     const graph_node *node = node_at(plan, sum);
     if (is_unused(node) || node->op != OP_sum_to || !node->sums_batch)
         return -1;
     const graph_node *in = node_at(plan, node->input[0]);
-    const int32_t of = whole_vector(plan, schedule, node->input[0], in->count);
+    const int32_t of = whole_vector(plan, node->input[0], in->count);
     const int32_t by = of >= 0 ? product[of] : -1;
-    const bool same = by >= 0 && schedule->tail[by].left_sum < 0 &&
+    const bool same = by >= 0 && plan->schedule->tail[by].left_sum < 0 &&
                       node->count == node_at(plan, by)->shape.dim[0] &&
                       (node->count == in->count ||
                        (ends_in(&in->shape, node->count) && ends_in(&node->shape, node->count)));
@@ -178,9 +174,9 @@ bool hs__schedule_bias_sums(const hs_plan *plan, plan_schedule *schedule)
     int32_t *product = hs__pass_alloc(plan, (size_t)plan->graph->nodes + 1, sizeof *product);
     if (!product)
         return hs__plan_no_memory(plan);
-    find_products(plan, schedule, product);
+    find_products(plan, product);
     for (int32_t id = 0; id < plan->graph->nodes; id++) {
-        const int32_t by = product_for(plan, schedule, id, product);
+        const int32_t by = product_for(plan, id, product);
         if (by < 0)
             continue;
         schedule->tail[by].left_sum = id;
@@ -193,11 +189,10 @@ bool hs__schedule_bias_sums(const hs_plan *plan, plan_schedule *schedule)
 /* ---- Pass: groups ---------------------------------------------------------------------------- */
 
 /* Whether an elementwise node can be computed in the step of `root`, in which all its users are. */
-static bool joins_group(const hs_plan *plan, const plan_schedule *schedule, int32_t id,
-                        int32_t root)
+static bool joins_group(const hs_plan *plan, int32_t id, int32_t root)
 {
     const graph_node *node = node_at(plan, id), *host = node_at(plan, root);
-    const schedule_node *s = &schedule->node[id], *h = &schedule->node[root];
+    const schedule_node *s = scheduled(plan, id), *h = scheduled(plan, root);
     if (s->making != BY_STEP || !is_elementwise(node) || s->product >= 0 || node->output)
         return false;
     /* the iteration of a group spans its root, or the value that its root sums */
@@ -221,7 +216,7 @@ bool hs__schedule_groups(const hs_plan *plan, plan_schedule *schedule)
         schedule_node *s = &schedule->node[id];
         if (is_unused(node))
             continue;
-        if (user[id] >= 0 && joins_group(plan, schedule, id, user[id])) {
+        if (user[id] >= 0 && joins_group(plan, id, user[id])) {
             schedule_node *host = &schedule->node[user[id]];
             s->making = FUSED_INTO;
             s->host = user[id];

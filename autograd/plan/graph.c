@@ -80,7 +80,7 @@ static bool grow_table(graph_builder *b)
 static int32_t level_of(const plan_graph *graph, const graph_node *node)
 {
     int32_t level = 0;
-    bool joins = hs__op_table[node->op].traits & OP_JOINS_FEATURES;
+    bool joins = hs__op_table[node->op].traits & JOINS;
     for (int i = 0; i < node->inputs; i++) {
         const graph_node *in = &graph->node[node->input[i]];
         joins = joins || (node->op == OP_sum_to && !has_shape(in, &node->shape));
@@ -272,7 +272,7 @@ bool hs__graph_take_nodes(const hs_plan *plan, plan_graph *graph)
 static bool wants_one_extent(const plan_graph *graph, const graph_node *node)
 {
     if (node->op != OP_matmul)
-        return hs__op_table[node->op].traits & OP_ONE_EXTENT;
+        return hs__op_table[node->op].traits & ONE_EXTENT;
     return node->extent != HS_SHARED && graph->node[node->input[0]].extent != HS_SHARED &&
            graph->node[node->input[1]].extent != HS_SHARED;
 }

@@ -101,7 +101,7 @@ static int32_t simplify_elementwise(graph_builder *b, graph_node *node)
         become(node, OP_broadcast, folded, -1);
         return NO_NODE;
     }
-    if ((hs__op_table[node->op].traits & OP_COMMUTES) && in[0] > in[1])
+    if ((hs__op_table[node->op].traits & COMMUTES) && in[0] > in[1])
         become(node, node->op, in[1], in[0]);
     return NO_NODE;
 }
