@@ -6,6 +6,8 @@
 #include <hastings/tensor/number.h>
 #include <hastings/tensor/product.h>
 
+/* Words of the column `traits` besides those of tape_internal.h. */
+enum { PLAIN };
 #define ACTS(kind) (HS_ACT_##kind << ACTIVATION_SHIFT)
 
 const op_info hs__op_table[OP_COUNT] = {

@@ -17,7 +17,7 @@ typedef enum {
 } op_code;
 
 /* Traits of ops, as in the table; the kind of an activation stands above the others. */
-enum { PLAIN, COMMUTES = 1, JOINS = 2, COSTLY = 4, ONE_EXTENT = 8, ACTIVATION_SHIFT = 8 };
+enum { COMMUTES = 1, JOINS = 2, COSTLY = 4, ONE_EXTENT = 8, ACTIVATION_SHIFT = 8 };
 
 typedef enum { KIND_LEAF, KIND_ELEMENTWISE, KIND_OTHER } op_kind;
 
