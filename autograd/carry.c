@@ -143,7 +143,7 @@ static void find_origins(search *f)
             f->costly[id] = f->costly[f->same[id]];
             continue;
         }
-        f->costly[id] = hs__op_table[node->op].traits & OP_COSTLY;
+        f->costly[id] = hs__op_table[node->op].traits & COSTLY;
         if (node->inputs == 0)
             f->origin[id] = (unsigned char)origin_of_leaf(f, id);
         for (int i = 0; i < node->inputs; i++) {
@@ -237,11 +237,11 @@ static void replace(search *f, const char *at)
             inputs[i] = (hs_var){ f->tape, f->map[node.input[i]] };
             changed = changed || inputs[i].id != node.input[i];
         }
-        if (changed)
-            f->map[id] = hs_name(hs__tape_append(f->tape, node.op, node.extent, node.shape, inputs,
-                                                 node.inputs, node.attributes, node.at),
-                                 node.name)
-                             .id;
+        if (changed) {
+            hs_var anew = hs__tape_append(f->tape, node.op, node.extent, node.shape, inputs,
+                                          node.inputs, node.attributes, node.at);
+            f->map[id] = hs_name(anew, node.name).id;
+        }
         if (f->tape->status != HS_OK)
             return;
     }
@@ -280,17 +280,16 @@ static bool check(const hs_succession *s, const hs_var *values, size_t n, const 
     for (size_t i = 0; ok && i < n; i++)
         ok = hs__inputs_ok((hs_var[]){ s->x, values[i] }, 2, "carry", at);
     for (size_t i = 0; ok && i < s->ways; i++) {
-        ok = hs__inputs_ok((hs_var[]){ s->x, s->y[i] }, 2, "carry", at);
-        const tape_node *x = node_of(s->x), *y = ok ? node_of(s->y[i]) : x;
-        if (ok && (x->op != OP_input || x->extent == HS_SHARED || x->extent != y->extent ||
-                   !hs_shape_equal(&x->shape, &y->shape))) {
-            char text[2][VAR_TEXT];
+        if (!hs__inputs_ok((hs_var[]){ s->x, s->y[i] }, 2, "carry", at))
+            return false;
+        const tape_node *x = node_of(s->x), *y = node_of(s->y[i]);
+        ok = x->op == OP_input && x->extent != HS_SHARED && x->extent == y->extent &&
+             hs_shape_equal(&x->shape, &y->shape);
+        if (!ok)
             hs_tape_fail(s->x.tape, HS_ESHAPE, at,
                          "carry: %s cannot become %s, which must be an input of the batch, and of "
                          "the same shape and extent",
-                         hs__var_text(s->y[i], text[0]), hs__var_text(s->x, text[1]));
-            ok = false;
-        }
+                         VAR_TEXT_OF(s->y[i]), VAR_TEXT_OF(s->x));
     }
     return ok;
 }

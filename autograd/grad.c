@@ -71,49 +71,42 @@ static void walk_back(hs_tape *tape, int32_t last, const bool *depends, hs_var *
     }
 }
 
-/* Records the gradients; `gradients` may be the memory of `wrt`. False after failing the tape. */
-static bool record_grad(hs_var y, const hs_var *wrt, size_t n, hs_var *gradients, const char *at)
+/* Records the gradients; `gradients` may be the memory of `wrt`. */
+static void record_grad(hs_var y, const hs_var *wrt, size_t n, hs_var *gradients, const char *at)
 {
     hs_tape *tape = y.tape;
-    if (hs_shape_count(&node_of(y)->shape) != 1) {
-        char text[VAR_TEXT];
-        hs_tape_fail(tape, HS_ESHAPE, at,
-                     "grad: the gradient of %s is not defined: it must have one element; sum it "
-                     "first",
-                     hs__var_text(y, text));
-        return false;
-    }
-    const int32_t size = tape->size;
-    bool *depends = hs_alloc_zero((size_t)size, sizeof *depends);
-    hs_var *gradient = hs_alloc((size_t)size * sizeof *gradient);
-    if (!depends || !gradient) {
-        hs_free(depends);
-        hs_free(gradient);
+    const size_t size = (size_t)tape->size;
+    bool *depends = hs_alloc_zero(size, sizeof *depends);
+    hs_var *gradient = hs_alloc(size * sizeof *gradient);
+    if (depends && gradient) {
+        for (size_t id = 0; id < size; id++)
+            gradient[id] = poison(tape);
+        mark_dependents(tape, wrt, n, y.id, depends);
+        gradient[y.id] = hs_broadcast(hs_const(tape, 1), hs_var_shape(y), hs_var_extent(y));
+        walk_back(tape, y.id, depends, gradient);
+        for (size_t i = 0; i < n; i++) {
+            const bool found = wrt[i].id <= y.id && gradient[wrt[i].id].id >= 0;
+            gradients[i] = found ? gradient[wrt[i].id] : zeros_like(wrt[i], at);
+        }
+    } else {
         hs_tape_fail(tape, HS_ENOMEM, at, "grad: out of memory");
-        return false;
-    }
-    for (int32_t id = 0; id < size; id++)
-        gradient[id] = poison(tape);
-    mark_dependents(tape, wrt, n, y.id, depends);
-    gradient[y.id] = hs_broadcast(hs_const(tape, 1), hs_var_shape(y), hs_var_extent(y));
-    walk_back(tape, y.id, depends, gradient);
-    for (size_t i = 0; i < n; i++) {
-        const bool found = wrt[i].id <= y.id && gradient[wrt[i].id].id >= 0;
-        gradients[i] = found ? gradient[wrt[i].id] : zeros_like(wrt[i], at);
     }
     hs_free(depends);
     hs_free(gradient);
-    return tape->status == HS_OK;
 }
 
 void hs_grad_at(hs_var y, const hs_var *wrt, size_t n, hs_var *gradients, const char *at)
 {
-    hs_tape *tape = y.tape;
     bool ok = hs__inputs_ok(&y, 1, "grad", at);
     for (size_t i = 0; i < n && ok; i++)
         ok = hs__inputs_ok((hs_var[]){ y, wrt[i] }, 2, "grad", at);
-    if (ok)
-        ok = record_grad(y, wrt, n, gradients, at);
-    for (size_t i = 0; i < n && !ok; i++)
-        gradients[i] = poison(tape);
+    if (ok && hs_shape_count(&node_of(y)->shape) != 1)
+        hs_tape_fail(y.tape, HS_ESHAPE, at,
+                     "grad: the gradient of %s is not defined: it must have one element; sum it "
+                     "first",
+                     VAR_TEXT_OF(y));
+    else if (ok)
+        record_grad(y, wrt, n, gradients, at);
+    for (size_t i = 0; i < n && hs_tape_status(y.tape); i++)
+        gradients[i] = poison(y.tape);
 }

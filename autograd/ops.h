@@ -145,8 +145,7 @@ HS_DECLARE_AXIS(log_softmax) /**< log of the softmax along an axis, which is kep
 #define hs_log_softmax(...) hs_log_softmax_at(__VA_ARGS__, HS_HERE)
 #define hs_sum_last(x)      hs_sum_at((x), -1, HS_HERE) /**< the sum along the last axis */
 
-HS_DECLARE_1(
-    sum_rows) /**< the sum over the whole batch: shared, so an end of the tape. Rows cannot use it. */
+HS_DECLARE_1(sum_rows)  /**< the sum over the whole batch: shared, and rows cannot use it */
 HS_DECLARE_1(mean_rows) /**< the mean over the whole batch: likewise */
 #define hs_sum_rows(...)  hs_sum_rows_at(__VA_ARGS__, HS_HERE)
 #define hs_mean_rows(...) hs_mean_rows_at(__VA_ARGS__, HS_HERE)

@@ -37,12 +37,11 @@ typedef struct {
     bool trace;            /**< keeps nodes apart, and looks for the first non-finite value */
     bool factors;          /**< leaves gradients of weights as factors if the batch has one row: see
                                 hs_plan_factors() */
-    const char *
-        without; /**< optional passes that are switched off, such as "loops,pairs": see hs_plan_pass();
-                                the environment's HASTINGS_PLAN_WITHOUT adds to them */
-    const char *always; /**< optional passes that apply even where they do not pay: for tests */
-    bool (*interrupted)(
-        void *context);  /**< NULL, or asked while the plan is made: true ends that */
+    const char *without;   /**< optional passes that are switched off, such as "loops,pairs": see
+                                hs_plan_pass(); the environment's HASTINGS_PLAN_WITHOUT adds to them */
+    const char *always;    /**< optional passes that apply even where they do not pay: for tests */
+    /** NULL, or asked while the plan is made: true ends that. */
+    bool (*interrupted)(void *context);
     void *context;       /**< the argument of `interrupted` */
     hs_message *message; /**< NULL, or where a failure to make the plan is told */
 } hs_plan_options;
@@ -125,8 +124,8 @@ typedef struct {
     const char *doc;  /**< what it does, in a clause */
 } hs_pass;
 
-HS_API const hs_pass *
-hs_plan_pass(size_t i); /**< pass number i, in their order; NULL after the last */
+/** Returns pass number i, in their order; NULL after the last. */
+HS_API const hs_pass *hs_plan_pass(size_t i);
 
 HS_API void hs_plan_print(const hs_plan *plan, FILE *out); /**< prints one line per step */
 /** Prints the plan in Graphviz's language: `dot -Tsvg`. */

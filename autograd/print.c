@@ -3,12 +3,6 @@
 
 #include <string.h>
 
-static bool goes_along_axis(op_code op)
-{
-    return op == OP_max_over || op == OP_logsumexp || op == OP_concat || op == OP_gather ||
-           op == OP_scatter;
-}
-
 /* A node's attributes, such as " axis 1"; "" if it has none. */
 static void attributes_text(const tape_node *node, char *text, size_t size)
 {
@@ -33,7 +27,7 @@ static void attributes_text(const tape_node *node, char *text, size_t size)
         snprintf(text, size, " order %d", a->order);
     else if (a->function)
         snprintf(text, size, " %s", a->function->name ? a->function->name : "");
-    else if (goes_along_axis(node->op))
+    else if (node->inputs && node->op != OP_permute)
         snprintf(text, size, " axis %d", a->axis);
 }
 
@@ -43,12 +37,12 @@ void hs_tape_print(const hs_tape *tape, FILE *out)
         return;
     for (int32_t id = 0; id < tape->size; id++) {
         const tape_node *node = &tape->node[id];
-        char shape[HS_SHAPE_TEXT], more[96];
+        char more[96];
         attributes_text(node, more, sizeof more);
         fprintf(out, "%%%d = %s%s", (int)id, hs__op_table[node->op].name, more);
         for (int i = 0; i < node->inputs; i++)
             fprintf(out, "%s%%%d", i ? ", " : " ", (int)node->input[i]);
-        fprintf(out, " : %s %s", hs_extent_name(node->extent), hs_shape_text(&node->shape, shape));
+        fprintf(out, " : %s %s", hs_extent_name(node->extent), SHAPE_TEXT_OF(&node->shape));
         if (node->name)
             fprintf(out, "  \"%s\"", node->name);
         fprintf(out, "  # %s\n", node->at);
@@ -66,15 +60,10 @@ static void print_escaped(const char *text, FILE *out)
     }
 }
 
-static const char *extent_colour(hs_extent extent)
-{
-    static const char *const colours[] = { "#e8e8e8", "#cfe3f7", "#d8f0d0" };
-    return colours[extent];
-}
-
 static void dot_node(int32_t id, const char *label, const tape_node *node, FILE *out)
 {
-    char shape[HS_SHAPE_TEXT], more[96];
+    static const char *const colours[] = { "#e8e8e8", "#cfe3f7", "#d8f0d0" }; /* by extent */
+    char more[96];
     attributes_text(node, more, sizeof more);
     fprintf(out, "  n%d [label=\"", (int)id);
     print_escaped(label, out);
@@ -83,8 +72,8 @@ static void dot_node(int32_t id, const char *label, const tape_node *node, FILE 
         fputs("\\n", out);
         print_escaped(node->name, out);
     }
-    fprintf(out, "\\n%s\", fillcolor=\"%s\", tooltip=\"", hs_shape_text(&node->shape, shape),
-            extent_colour(node->extent));
+    fprintf(out, "\\n%s\", fillcolor=\"%s\", tooltip=\"", SHAPE_TEXT_OF(&node->shape),
+            colours[node->extent]);
     print_escaped(node->at, out);
     fputs("\"];\n", out);
 }
@@ -107,15 +96,12 @@ void hs_tape_dot(const hs_tape *tape, FILE *out)
     fputs("}\n", out);
 }
 
-static const char *const stage_names[STAGE_COUNT] = { "before the batch", "for each shard",
-                                                      "after the batch" };
-
 /* The op of a step with its fused parts: "matmul+bias+relu". */
 static void step_text(const hs_plan *plan, const plan_step *step, char *text, size_t size)
 {
-    const graph_node *node = node_at(plan, step->node);
+    const op_code op = node_at(plan, step->node)->op;
     const program *p = program_of(step);
-    const char *op = hs__op_table[node->op].name;
+    size_t used = (size_t)snprintf(text, size, "%s", hs__op_table[op].name);
     if (step->kind == STEP_STORE) {
         snprintf(text, size, "store");
     } else if (step->kind == STEP_PRODUCT) {
@@ -124,14 +110,13 @@ static void step_text(const hs_plan *plan, const plan_step *step, char *text, si
                  step->as.product.factor[0] ? "factors of matmul" : "matmul",
                  t->bias >= 0 ? "+bias" : "", t->add >= 0 ? "+add" : "",
                  t->gate >= 0 ? "+gate" : "", t->left_sum >= 0 ? "+sum_to" : "",
-                 t->act != HS_ACT_NONE ? "+" : "", t->act != HS_ACT_NONE ? op : "");
+                 t->act != HS_ACT_NONE ? "+" : "",
+                 t->act != HS_ACT_NONE ? hs__op_table[op].name : "");
     } else {
-        int used = snprintf(text, size, "%s", op);
         const int parts = p ? p->steps + p->sum_softplus : 0;
-        for (int i = 0; parts > (node->op == OP_sum_to ? 0 : 1) && i < parts; i++)
-            if ((size_t)used + 12 < size)
-                used += snprintf(text + used, size - (size_t)used, "%s%s", i ? " " : ": ",
-                                 hs__op_table[i < p->steps ? p->step[i].op : OP_softplus].name);
+        for (int i = 0; parts > (op != OP_sum_to) && i < parts && used + 12 < size; i++)
+            used += (size_t)snprintf(text + used, size - used, "%s%s", i ? " " : ": ",
+                                     hs__op_table[i < p->steps ? p->step[i].op : OP_softplus].name);
     }
 }
 
@@ -148,10 +133,10 @@ static void print_place(place at, FILE *out)
 static void print_step(const hs_plan *plan, const plan_step *step, bool joint, FILE *out)
 {
     const graph_node *node = node_at(plan, step->node);
-    char text[200], shape[HS_SHAPE_TEXT];
+    char text[200];
     step_text(plan, step, text, sizeof text);
     fprintf(out, "  %%%d %s%s : %s %s -> ", (int)node->tape_id, text, joint ? ", with others" : "",
-            hs_extent_name(node->extent), hs_shape_text(&node->shape, shape));
+            hs_extent_name(node->extent), SHAPE_TEXT_OF(&node->shape));
     if (step->kind == STEP_STORE)
         fprintf(out, "output %zu", step->as.output);
     else
@@ -181,6 +166,8 @@ static void print_stage(const hs_plan *plan, plan_stage stage, FILE *out)
 
 void hs_plan_print(const hs_plan *plan, FILE *out)
 {
+    static const char *const names[STAGE_COUNT] = { "before the batch", "for each shard",
+                                                    "after the batch" };
     if (!plan)
         return;
     const plan_layout *layout = plan->layout;
@@ -191,7 +178,7 @@ void hs_plan_print(const hs_plan *plan, FILE *out)
             layout->shard_starts, layout->accumulators, plan->memory->workspace_bytes);
     for (int stage = 0; stage < STAGE_COUNT; stage++) {
         if (plan->code->steps[stage])
-            fprintf(out, "%s:\n", stage_names[stage]);
+            fprintf(out, "%s:\n", names[stage]);
         print_stage(plan, (plan_stage)stage, out);
     }
 }
@@ -210,9 +197,11 @@ static void dot_edges(const hs_plan *plan, int32_t from, int32_t step, FILE *out
     }
 }
 
+/* A node, and the edges of what computes it. */
 static void dot_plan_node(const hs_plan *plan, int32_t id, const char *label, FILE *out)
 {
     dot_node(id, label, &plan->request->tape->node[node_at(plan, id)->tape_id], out);
+    dot_edges(plan, id, id, out);
 }
 
 void hs_plan_dot(const hs_plan *plan, FILE *out)
@@ -223,18 +212,14 @@ void hs_plan_dot(const hs_plan *plan, FILE *out)
         const node_making making = scheduled(plan, id)->making;
         if (!is_unused(node) && (making == OUTSIDE || making == ADDED_UP))
             dot_plan_node(plan, id, hs__op_table[node->op].name, out);
-        if (!is_unused(node) && making == ADDED_UP)
-            dot_edges(plan, id, id, out);
     }
     for (int stage = 0; plan && stage < STAGE_COUNT; stage++)
         for (int32_t i = 0; i < plan->code->steps[stage]; i++) {
             const plan_step *step = &plan->code->step[stage][i];
             char text[200];
             step_text(plan, step, text, sizeof text);
-            if (step->kind == STEP_STORE)
-                continue;
-            dot_plan_node(plan, step->node, text, out);
-            dot_edges(plan, step->node, step->node, out);
+            if (step->kind != STEP_STORE)
+                dot_plan_node(plan, step->node, text, out);
         }
     fputs("}\n", out);
 }

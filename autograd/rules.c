@@ -104,31 +104,20 @@ void hs__record_gradients(hs_var y, hs_var g, const bool *needed, hs_var *gradie
     const hs_var a = in[0], b = in[1], c = in[2], ZERO = poison(y.tape);
     (void)c; /* no row needs it yet */
     const size_t length = hs_var_shape(a).dim[attributes.axis];
+#define GRADIENT(i, value)                                                                         \
+    if (needed[i])                                                                                 \
+    gradient[i] = value
     switch (node->op) {
-#define HS_UNARY(name, traits, domain, kernel, ga, doc)                                            \
+#define RULE(name, ...)                                                                            \
     case OP_##name:                                                                                \
-        gradient[0] = ga;                                                                          \
+        __VA_ARGS__;                                                                               \
         break;
+#define HS_UNARY(name, traits, domain, kernel, ga, doc) RULE(name, gradient[0] = ga)
 #define HS_BINARY(name, traits, domain, kernel, ga, gb, doc)                                       \
-    case OP_##name:                                                                                \
-        if (needed[0])                                                                             \
-            gradient[0] = ga;                                                                      \
-        if (needed[1])                                                                             \
-            gradient[1] = gb;                                                                      \
-        break;
+    RULE(name, GRADIENT(0, ga); GRADIENT(1, gb))
 #define HS_TERNARY(name, traits, domain, kernel, ga, gb, gc, doc)                                  \
-    case OP_##name:                                                                                \
-        if (needed[0])                                                                             \
-            gradient[0] = ga;                                                                      \
-        if (needed[1])                                                                             \
-            gradient[1] = gb;                                                                      \
-        if (needed[2])                                                                             \
-            gradient[2] = gc;                                                                      \
-        break;
-#define HS_OP(name, traits, ga, example, doc)                                                      \
-    case OP_##name:                                                                                \
-        gradient[0] = ga;                                                                          \
-        break;
+    RULE(name, GRADIENT(0, ga); GRADIENT(1, gb); GRADIENT(2, gc))
+#define HS_OP(name, traits, ga, example, doc) RULE(name, gradient[0] = ga)
 #include <hastings/autograd/ops.def>
     default:
         break;

@@ -6,15 +6,9 @@
 #include <hastings/tensor/number.h>
 #include <hastings/tensor/product.h>
 
-/* The words of the column `traits`. */
-enum {
-    PLAIN = 0,
-    COMMUTES = OP_COMMUTES,
-    JOINS = OP_JOINS_FEATURES,
-    COSTLY = OP_COSTLY,
-    ONE_EXTENT = OP_ONE_EXTENT,
-};
-#define ACTS(kind) (HS_ACT_##kind << OP_ACTIVATION_SHIFT)
+/* Words of the column `traits` besides those of tape_internal.h. */
+enum { PLAIN };
+#define ACTS(kind) (HS_ACT_##kind << ACTIVATION_SHIFT)
 
 const op_info hs__op_table[OP_COUNT] = {
 #define HS_LEAF(name, doc) [OP_##name] = { #name, KIND_LEAF, 0, PLAIN, doc },
@@ -113,11 +107,11 @@ hs_var hs_name(hs_var x, const char *name)
 
 const char *hs__var_text(hs_var x, char text[VAR_TEXT])
 {
-    char shape[HS_SHAPE_TEXT];
     const tape_node *node = node_of(x);
-    snprintf(text, VAR_TEXT, "%s%.40s%s %s (%s)", node->name ? "\"" : "",
-             node->name ? node->name : hs__op_table[node->op].name, node->name ? "\"" : "",
-             hs_shape_text(&node->shape, shape), hs_extent_name(node->extent));
+    const char *quote = node->name ? "\"" : "";
+    snprintf(text, VAR_TEXT, "%s%.40s%s %s (%s)", quote,
+             node->name ? node->name : hs__op_table[node->op].name, quote,
+             SHAPE_TEXT_OF(&node->shape), hs_extent_name(node->extent));
     return text;
 }
 
@@ -128,27 +122,19 @@ bool hs__inputs_ok(const hs_var *inputs, int n, const char *op, const char *at)
         tape = inputs[i].tape;
     for (int i = 0; i < n; i++) {
         hs_tape *other = inputs[i].tape;
-        if (!other) { /* there was no memory for its tape */
-            hs_tape_fail(tape, HS_EINVAL, at, "%s: operand %d belongs to no tape", op, i + 1);
+        const bool alike = other && other->dtype == tape->dtype;
+        if (other == tape && hs_tape_status(tape))
             return false;
-        }
-        if (other != tape) {
-            const hs_status status = other->dtype == tape->dtype ? HS_EINVAL : HS_EDTYPE;
-            const char *text = other->dtype == tape->dtype
-                                   ? "%s: operand %d is a value of another tape"
-                                   : "%s: operand %d is a value of another tape, and of another "
-                                     "number type";
-            hs_tape_fail(tape, status, at, text, op, i + 1);
-            hs_tape_fail(other, status, at, text, op, i + 1);
-            return false;
-        }
-        if (tape->status != HS_OK)
-            return false;
-        if (inputs[i].id < 0 || inputs[i].id >= tape->size) {
-            hs_tape_fail(tape, HS_EINVAL, at, "%s: operand %d is not a value of its tape", op,
-                         i + 1);
-            return false;
-        }
+        if (other == tape && inputs[i].id >= 0 && inputs[i].id < tape->size)
+            continue;
+        const char *fault = !other          ? "belongs to no tape" /* there was no memory for it */
+                            : other == tape ? "is not a value of its tape"
+                            : alike         ? "is a value of another tape"
+                                    : "is a value of another tape, and of another number type";
+        const hs_status status = other && !alike ? HS_EDTYPE : HS_EINVAL;
+        hs_tape_fail(tape, status, at, "%s: operand %d %s", op, i + 1, fault);
+        hs_tape_fail(other, status, at, "%s: operand %d %s", op, i + 1, fault);
+        return false;
     }
     return tape != NULL;
 }
@@ -198,24 +184,20 @@ bool hs__attributes_equal(const op_attributes *a, const op_attributes *b, size_t
             memcmp(a->index, b->index, a->index_count * sizeof *a->index) == 0);
 }
 
-static bool reserve_node(hs_tape *tape)
+/* Makes room for one more element in a list; returns where it is now, or NULL. */
+static void *reserve(void *list, int32_t size, int32_t *capacity, size_t element)
 {
-    if (tape->size < tape->capacity)
-        return true;
-    const int32_t capacity = tape->capacity ? tape->capacity * 2 : 64;
-    tape_node *grown =
-        hs_grow(tape->node, (size_t)tape->size * sizeof *grown, (size_t)capacity * sizeof *grown);
-    if (!grown)
-        return false;
-    tape->node = grown;
-    tape->capacity = capacity;
-    return true;
+    if (size < *capacity)
+        return list;
+    const int32_t wanted = *capacity ? 2 * *capacity : 64;
+    void *grown = hs_grow(list, (size_t)size * element, (size_t)wanted * element);
+    *capacity = grown ? wanted : *capacity;
+    return grown;
 }
 
 /* Says why a shape is not valid. */
 static hs_var refuse_shape(hs_tape *tape, const hs_shape *shape, const char *name, const char *at)
 {
-    char text[HS_SHAPE_TEXT];
     bool empty = false;
     if (shape->rank < 0 || shape->rank > HS_MAX_RANK)
         return hs_tape_fail(tape, HS_ESHAPE, at, "%s: a shape has 0 to %d axes", name, HS_MAX_RANK);
@@ -224,7 +206,7 @@ static hs_var refuse_shape(hs_tape *tape, const hs_shape *shape, const char *nam
     return hs_tape_fail(tape, empty ? HS_ESHAPE : HS_EOVERFLOW, at,
                         empty ? "%s: shape %s has an empty axis"
                               : "%s: shape %s has more elements than memory can hold",
-                        name, hs_shape_text(shape, text));
+                        name, SHAPE_TEXT_OF(shape));
 }
 
 hs_var hs__tape_append(hs_tape *tape, op_code op, hs_extent extent, hs_shape shape,
@@ -244,26 +226,28 @@ hs_var hs__tape_append(hs_tape *tape, op_code op, hs_extent extent, hs_shape sha
                             (int)MAX_TAPE);
     int32_t *input = n ? hs_arena_alloc(&tape->arena, (size_t)n * sizeof *input) : NULL;
     op_attributes *kept = attributes ? hs_arena_alloc(&tape->arena, sizeof *attributes) : NULL;
-    if ((n && !input) || (attributes && !kept) || !reserve_node(tape))
+    tape_node *node = reserve(tape->node, tape->size, &tape->capacity, sizeof *node);
+    tape->node = node ? node : tape->node;
+    if ((n && !input) || (attributes && !kept) || !node)
         return hs_tape_fail(tape, HS_ENOMEM, at, "%s: out of memory", name);
     for (int i = 0; i < n; i++)
         input[i] = inputs[i].id;
     if (attributes)
-        memcpy(kept, attributes, sizeof *kept);
-    tape->node[tape->size] = (tape_node){ .op = op,
-                                          .extent = extent,
-                                          .inputs = n,
-                                          .input = input,
-                                          .shape = shape,
-                                          .attributes = kept,
-                                          .at = at };
+        *kept = *attributes;
+    node[tape->size] = (tape_node){ op, extent, n, input, shape, kept, .at = at };
     return (hs_var){ tape, tape->size++ };
+}
+
+static hs_var leaf(hs_tape *tape, op_code op, hs_extent extent, hs_shape shape,
+                   const op_attributes *attributes, const char *at)
+{
+    return hs__tape_append(tape, op, extent, shape, NULL, 0, attributes, at);
 }
 
 hs_var hs_input_at(hs_tape *tape, const char *name, hs_extent extent, hs_shape shape,
                    const char *at)
 {
-    return hs_name(hs__tape_append(tape, OP_input, extent, shape, NULL, 0, NULL, at), name);
+    return hs_name(leaf(tape, OP_input, extent, shape, NULL, at), name);
 }
 
 /* The index, among the bound leaves, of the first whose place is not before *base + offset. */
@@ -288,40 +272,30 @@ hs_var hs_bound_at(hs_tape *tape, const char *name, hs_shape shape, const void *
         return poison(tape);
     const int32_t i = find_bound(tape, base, offset);
     const tape_node *node = i < tape->bound_size ? &tape->node[tape->bound[i]] : NULL;
-    if (node && node->attributes->base == base && node->attributes->offset == offset) {
-        if (!hs_shape_equal(&node->shape, &shape)) {
-            char before[HS_SHAPE_TEXT], now[HS_SHAPE_TEXT];
-            return hs_tape_fail(
-                tape, HS_ESHAPE, at, "bound: \"%s\" was recorded with shape %s, and now with %s",
-                name ? name : "", hs_shape_text(&node->shape, before), hs_shape_text(&shape, now));
-        }
-        return (hs_var){ tape, tape->bound[i] };
-    }
-    if (tape->bound_size == tape->bound_capacity) {
-        const int32_t capacity = tape->bound_capacity ? tape->bound_capacity * 2 : 16;
-        int32_t *grown = hs_grow(tape->bound, (size_t)tape->bound_size * sizeof *grown,
-                                 (size_t)capacity * sizeof *grown);
-        if (!grown)
-            return hs_tape_fail(tape, HS_ENOMEM, at, "bound: out of memory");
-        tape->bound = grown;
-        tape->bound_capacity = capacity;
-    }
+    if (node && node->attributes->base == base && node->attributes->offset == offset)
+        return hs_shape_equal(&node->shape, &shape)
+                   ? (hs_var){ tape, tape->bound[i] }
+                   : hs_tape_fail(tape, HS_ESHAPE, at,
+                                  "bound: \"%s\" was recorded with shape %s, and now with %s",
+                                  name ? name : "", SHAPE_TEXT_OF(&node->shape),
+                                  SHAPE_TEXT_OF(&shape));
+    int32_t *bound = reserve(tape->bound, tape->bound_size, &tape->bound_capacity, sizeof *bound);
+    if (!bound)
+        return hs_tape_fail(tape, HS_ENOMEM, at, "bound: out of memory");
+    tape->bound = bound;
     const op_attributes attributes = { .base = base, .offset = offset };
-    hs_var x = hs__tape_append(tape, OP_bound, HS_SHARED, shape, NULL, 0, &attributes, at);
+    hs_var x = leaf(tape, OP_bound, HS_SHARED, shape, &attributes, at);
     if (x.id >= 0) {
-        memmove(tape->bound + i + 1, tape->bound + i,
-                (size_t)(tape->bound_size - i) * sizeof *tape->bound);
-        tape->bound[i] = x.id;
-        tape->bound_size++;
+        memmove(bound + i + 1, bound + i, (size_t)(tape->bound_size++ - i) * sizeof *bound);
+        bound[i] = x.id;
     }
     return hs_name(x, name);
 }
 
 hs_var hs_const_at(hs_tape *tape, double value, const char *at)
 {
-    const op_attributes attributes = { .number = value };
-    return hs__tape_append(tape, OP_constant, HS_SHARED, hs_scalar_shape(), NULL, 0, &attributes,
-                           at);
+    return leaf(tape, OP_constant, HS_SHARED, hs_scalar_shape(),
+                &(op_attributes){ .number = value }, at);
 }
 
 hs_var hs_tensor_at(hs_tape *tape, hs_shape shape, const double *values, const char *at)
@@ -336,8 +310,7 @@ hs_var hs_tensor_at(hs_tape *tape, hs_shape shape, const double *values, const c
             return hs_tape_fail(tape, HS_ENOMEM, at, "tensor: out of memory");
         hs_numbers_set(tape->dtype, data, count, values);
     }
-    const op_attributes attributes = { .data = data };
-    return hs__tape_append(tape, OP_tensor, HS_SHARED, shape, NULL, 0, &attributes, at);
+    return leaf(tape, OP_tensor, HS_SHARED, shape, &(op_attributes){ .data = data }, at);
 }
 
 static hs_var random_leaf(hs_tape *tape, op_code op, hs_extent extent, hs_shape shape,
@@ -346,8 +319,7 @@ static hs_var random_leaf(hs_tape *tape, op_code op, hs_extent extent, hs_shape 
     if (stream >= 1u << 15)
         return hs_tape_fail(tape, HS_EINVAL, at, "%s: stream %u is not below 32768",
                             hs__op_table[op].name, (unsigned)stream);
-    const op_attributes attributes = { .stream = stream };
-    return hs__tape_append(tape, op, extent, shape, NULL, 0, &attributes, at);
+    return leaf(tape, op, extent, shape, &(op_attributes){ .stream = stream }, at);
 }
 
 hs_var hs_normal_at(hs_tape *tape, hs_extent extent, hs_shape shape, uint32_t stream,

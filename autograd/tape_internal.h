@@ -17,13 +17,7 @@ typedef enum {
 } op_code;
 
 /* Traits of ops, as in the table; the kind of an activation stands above the others. */
-enum {
-    OP_COMMUTES = 1,
-    OP_JOINS_FEATURES = 2,
-    OP_COSTLY = 4,
-    OP_ONE_EXTENT = 8,
-    OP_ACTIVATION_SHIFT = 8
-};
+enum { COMMUTES = 1, JOINS = 2, COSTLY = 4, ONE_EXTENT = 8, ACTIVATION_SHIFT = 8 };
 
 typedef enum { KIND_LEAF, KIND_ELEMENTWISE, KIND_OTHER } op_kind;
 
@@ -111,9 +105,11 @@ static inline hs_extent widest(hs_extent a, hs_extent b)
     return a > b ? a : b;
 }
 
-/* "x" [2, 3] row: a value for messages. */
+/* "x" [2, 3] row: a value for messages. The macros' texts last as long as the block around them. */
 enum { VAR_TEXT = HS_SHAPE_TEXT + 80 };
 const char *hs__var_text(hs_var x, char text[VAR_TEXT]);
+#define VAR_TEXT_OF(x)       hs__var_text(x, (char[VAR_TEXT]){ "" })
+#define SHAPE_TEXT_OF(shape) hs_shape_text(shape, (char[HS_SHAPE_TEXT]){ "" })
 
 /* The product of matrices, either transposed, summed over the batch down to `extent`. */
 hs_var hs__matmul_to(hs_var x, bool tx, hs_var y, bool ty, hs_extent extent, const char *at);

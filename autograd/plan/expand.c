@@ -30,122 +30,105 @@ typedef struct linear_form linear_form;
 
 static const linear_form no_form = { 0 };
 
-typedef struct {
-    graph_builder *builder;
-    int32_t tape_id; /* where new nodes come from, for messages */
-} expander;
-
-static const graph_node *at(const expander *e, int32_t id)
+static const graph_node *at(const graph_builder *b, int32_t id)
 {
-    return &e->builder->graph->node[id];
-}
-
-static int32_t make(expander *e, op_code op, int32_t a, int32_t b, hs_extent extent,
-                    const hs_shape *shape)
-{
-    const int32_t id = hs__graph_make(e->builder, op, a, b, extent, shape, e->tape_id);
-    e->builder->no_memory = e->builder->no_memory || id < 0;
-    return id < 0 ? 0 : id; /* any node: all of this is thrown away */
-}
-
-static int32_t make_constant(expander *e, double number)
-{
-    const int32_t id = hs__graph_constant(e->builder, number, e->tape_id);
-    e->builder->no_memory = e->builder->no_memory || id < 0;
-    return id < 0 ? 0 : id;
+    return &b->graph->node[id];
 }
 
 /* ---- Factors --------------------------------------------------------------------------------- */
 
-static hs_extent factor_extent(const expander *e, int32_t factor)
+static hs_extent factor_extent(const graph_builder *b, int32_t factor)
 {
-    return factor < 0 ? HS_SHARED : at(e, factor)->extent;
+    return factor < 0 ? HS_SHARED : at(b, factor)->extent;
 }
 
-static hs_extent term_extent(const expander *e, const form_term *t)
+static hs_extent term_extent(const graph_builder *b, const form_term *t)
 {
-    return widest(factor_extent(e, t->factor), at(e, t->vector)->extent);
+    return widest(factor_extent(b, t->factor), at(b, t->vector)->extent);
 }
 
-/* op on two factors, or on 1 and a factor. */
-static int32_t combine(expander *e, op_code op, int32_t a, int32_t b)
+/* A factor as a node. */
+static int32_t made_factor(graph_builder *b, int32_t factor)
+{
+    return factor < 0 ? hs__graph_constant(b, 1) : factor;
+}
+
+/* op on two factors. */
+static int32_t combine(graph_builder *b, op_code op, int32_t x, int32_t y)
 {
     const hs_shape scalar = hs_scalar_shape();
-    if (a < 0)
-        a = make_constant(e, 1);
-    return make(e, op, a, b, widest(at(e, a)->extent, at(e, b)->extent), &scalar);
+    x = made_factor(b, x);
+    return hs__graph_make(b, op, x, y, widest(at(b, x)->extent, at(b, y)->extent), &scalar);
 }
 
-static int32_t times(expander *e, int32_t a, int32_t b)
+static int32_t times(graph_builder *b, int32_t x, int32_t y)
 {
-    return a < 0 ? b : b < 0 ? a : combine(e, OP_mul, a, b);
+    return x < 0 ? y : y < 0 ? x : combine(b, OP_mul, x, y);
 }
 
-static int32_t negative(expander *e, int32_t factor)
+static int32_t negative(graph_builder *b, int32_t factor)
 {
-    return times(e, factor, make_constant(e, -1));
+    return times(b, factor, hs__graph_constant(b, -1));
 }
 
 /* ---- Terms ----------------------------------------------------------------------------------- */
 
 /* Takes factors and signs off a vector. */
-static form_term without_factors(const expander *from, int32_t vector)
+static form_term without_factors(graph_builder *b, int32_t vector)
 {
-    expander e = *from;
     form_term t = { -1, vector };
     for (;;) {
-        const graph_node v = *at(&e, t.vector);
+        const graph_node v = *at(b, t.vector);
         int32_t factor = -1, rest = -1;
         if (v.op == OP_neg) {
             rest = v.input[0];
-            factor = make_constant(&e, -1);
+            factor = hs__graph_constant(b, -1);
         }
         for (int i = 0; v.op == OP_mul && i < 2 && rest < 0; i++)
-            if (at(&e, v.input[i])->count == 1) {
+            if (at(b, v.input[i])->count == 1) {
                 factor = v.input[i];
                 rest = v.input[1 - i];
             }
-        if (rest < 0 || !has_shape(at(&e, rest), &v.shape) ||
-            widest(factor_extent(&e, factor), at(&e, rest)->extent) != v.extent)
+        if (rest < 0 || !has_shape(at(b, rest), &v.shape) ||
+            widest(factor_extent(b, factor), at(b, rest)->extent) != v.extent)
             return t;
-        t.factor = times(&e, t.factor, factor);
+        t.factor = times(b, t.factor, factor);
         t.vector = rest;
     }
 }
 
 /* The same, and off the factors of a product or square, so that equal products are found to be equal. */
-static form_term simple_term(expander *e, int32_t vector)
+static form_term simple_term(graph_builder *b, int32_t vector)
 {
-    form_term t = without_factors(e, vector);
-    const graph_node v = *at(e, t.vector);
+    form_term t = without_factors(b, vector);
+    const graph_node v = *at(b, t.vector);
     if (v.op != OP_mul && v.op != OP_square)
         return t;
     form_term part[2];
     for (int i = 0; i < 2; i++)
-        part[i] = without_factors(e, v.input[v.op == OP_square ? 0 : i]);
+        part[i] = without_factors(b, v.input[v.op == OP_square ? 0 : i]);
     if (part[0].factor < 0 && part[1].factor < 0)
         return t;
-    const hs_extent extent = widest(at(e, part[0].vector)->extent, at(e, part[1].vector)->extent);
-    const int32_t factor = times(e, part[0].factor, part[1].factor);
-    if (widest(extent, at(e, factor)->extent) != v.extent ||
-        (!has_shape(at(e, part[0].vector), &v.shape) &&
-         !has_shape(at(e, part[1].vector), &v.shape)))
+    const hs_extent extent = widest(at(b, part[0].vector)->extent, at(b, part[1].vector)->extent);
+    const int32_t factor = times(b, part[0].factor, part[1].factor);
+    if (widest(extent, at(b, factor)->extent) != v.extent ||
+        (!has_shape(at(b, part[0].vector), &v.shape) &&
+         !has_shape(at(b, part[1].vector), &v.shape)))
         return t;
-    t.vector = make(e, OP_mul, part[0].vector, part[1].vector, extent, &v.shape);
-    t.factor = times(e, t.factor, factor);
+    t.vector = hs__graph_make(b, OP_mul, part[0].vector, part[1].vector, extent, &v.shape);
+    t.factor = times(b, t.factor, factor);
     return t;
 }
 
 /* Adds a term; false if there are too many. */
-static bool add_term(expander *e, linear_form *form, form_term t)
+static bool add_term(graph_builder *b, linear_form *form, form_term t)
 {
     for (int i = 0; i < form->terms; i++) {
         form_term *other = &form->term[i];
-        if (other->vector != t.vector || term_extent(e, other) != term_extent(e, &t))
+        if (other->vector != t.vector || term_extent(b, other) != term_extent(b, &t))
             continue;
-        if (t.factor < 0)
-            t.factor = make_constant(e, 1);
-        other->factor = combine(e, OP_add, other->factor, t.factor);
+        t.factor = made_factor(b, t.factor);
+        other->factor = combine(b, OP_add, other->factor, t.factor);
         return true;
     }
     if (form->terms == MOST_TERMS)
@@ -154,120 +137,115 @@ static bool add_term(expander *e, linear_form *form, form_term t)
     return true;
 }
 
-static const linear_form *form_of(expander *e, int32_t id, int depth);
+static const linear_form *form_of(graph_builder *b, int32_t id, int depth);
 
 /* Operand `id` of x as a combination; none if it is not as long as x. */
-static linear_form operand_form(expander *e, const graph_node *x, int32_t id, int depth)
+static linear_form operand_form(graph_builder *b, const graph_node *x, int32_t id, int depth)
 {
-    const graph_node operand = *at(e, id);
-    linear_form form = { 0 };
-    if (has_shape(&operand, &x->shape)) {
-        if (operand.level == x->level)
-            form = *form_of(e, id, depth + 1);
-        else {
-            form.term[0] = simple_term(e, id);
-            form.terms = 1;
-        }
+    const graph_node operand = *at(b, id);
+    linear_form form = { .terms = 1 };
+    if (has_shape(&operand, &x->shape) && operand.level == x->level) {
+        form = *form_of(b, id, depth + 1);
+    } else if (has_shape(&operand, &x->shape)) {
+        form.term[0] = simple_term(b, id);
     } else if (operand.count == 1) {
-        const int32_t one = make_constant(e, 1);
-        form.term[0] = (form_term){ id, make(e, OP_broadcast, one, -1, HS_SHARED, &x->shape) };
-        form.terms = 1;
+        const int32_t one = hs__graph_constant(b, 1);
+        form.term[0].factor = id;
+        form.term[0].vector = hs__graph_make(b, OP_broadcast, one, -1, HS_SHARED, &x->shape);
+    } else {
+        return no_form;
     }
     /* What is the same for several rows cannot be a sum over them for each. */
     for (int i = 0; i < form.terms; i++)
-        if (operand.extent < x->extent && term_extent(e, &form.term[i]) > operand.extent)
-            form.terms = 0;
+        if (operand.extent < x->extent && term_extent(b, &form.term[i]) > operand.extent)
+            return no_form;
     return form;
 }
 
 /* x = a + b or a - b */
-static void form_of_sum(expander *e, const graph_node *x, int depth, linear_form *form)
+static linear_form form_of_sum(graph_builder *b, const graph_node *x, int depth)
 {
+    const hs_shape scalar = hs_scalar_shape();
+    linear_form form = { 0 };
     for (int k = 0; k < 2; k++) {
-        const linear_form part = operand_form(e, x, x->input[k], depth);
-        bool ok = part.terms > 0;
-        for (int i = 0; ok && i < part.terms; i++) {
+        const linear_form part = operand_form(b, x, x->input[k], depth);
+        if (!part.terms)
+            return no_form;
+        for (int i = 0; i < part.terms; i++) {
             form_term t = part.term[i];
             if (k && x->op == OP_sub)
-                t.factor = negative(e, t.factor);
+                t.factor = negative(b, t.factor);
             /* A row's share of what is the same for all of them. */
-            if (term_extent(e, &t) < x->extent) {
-                const hs_shape scalar = hs_scalar_shape();
-                if (t.factor < 0)
-                    t.factor = make_constant(e, 1);
-                t.factor = make(e, OP_broadcast, t.factor, -1, x->extent, &scalar);
-            }
-            ok = add_term(e, form, t);
-        }
-        if (!ok) {
-            form->terms = 0;
-            return;
+            if (term_extent(b, &t) < x->extent)
+                t.factor = hs__graph_make(b, OP_broadcast, made_factor(b, t.factor), -1, x->extent,
+                                          &scalar);
+            if (!add_term(b, &form, t))
+                return no_form;
         }
     }
+    return form;
 }
 
 /* x = op(a, b), linear in operand k; the other has one number, or is known before. */
-static void form_of_multiple(expander *e, const graph_node *x, int k, int depth, linear_form *form)
+static linear_form form_of_multiple(graph_builder *b, const graph_node *x, int k, int depth)
 {
-    const graph_node other = *at(e, x->input[1 - k]);
     const int32_t by = x->input[1 - k];
-    if (!has_shape(at(e, x->input[k]), &x->shape) || (other.count != 1 && other.level == x->level))
-        return;
-    const linear_form part = operand_form(e, x, x->input[k], depth);
+    const graph_node other = *at(b, by);
+    linear_form form = { 0 };
+    if (!has_shape(at(b, x->input[k]), &x->shape) || (other.count != 1 && other.level == x->level))
+        return no_form;
+    const linear_form part = operand_form(b, x, x->input[k], depth);
     for (int i = 0; i < part.terms; i++) {
         form_term t = part.term[i];
         if (other.count == 1)
-            t.factor = x->op == OP_mul ? times(e, t.factor, by) : combine(e, x->op, t.factor, by);
+            t.factor = x->op == OP_mul ? times(b, t.factor, by) : combine(b, x->op, t.factor, by);
         else {
-            const hs_extent extent = widest(at(e, t.vector)->extent, other.extent);
-            const form_term made = simple_term(e, make(e, x->op, t.vector, by, extent, &x->shape));
-            t = (form_term){ times(e, t.factor, made.factor), made.vector };
+            const hs_extent extent = widest(at(b, t.vector)->extent, other.extent);
+            const form_term made =
+                simple_term(b, hs__graph_make(b, x->op, t.vector, by, extent, &x->shape));
+            t = (form_term){ times(b, t.factor, made.factor), made.vector };
         }
-        if (term_extent(e, &t) < x->extent || !add_term(e, form, t)) {
-            form->terms = 0;
-            return;
-        }
+        if (term_extent(b, &t) < x->extent || !add_term(b, &form, t))
+            return no_form;
     }
+    return form;
 }
 
-static const linear_form *form_of(expander *e, int32_t id, int depth)
+static const linear_form *form_of(graph_builder *b, int32_t id, int depth)
 {
-    if (e->builder->form[id])
-        return e->builder->form[id];
-    const graph_node x = *at(e, id);
+    if (at(b, id)->form)
+        return at(b, id)->form;
+    const graph_node x = *at(b, id);
     linear_form form = { 0 };
     if (depth < MOST_DEPTH)
         switch (x.op) {
         case OP_add:
         case OP_sub:
-            form_of_sum(e, &x, depth, &form);
+            form = form_of_sum(b, &x, depth);
             break;
         case OP_mul:
-            form_of_multiple(e, &x, 0, depth, &form);
-            if (!form.terms)
-                form_of_multiple(e, &x, 1, depth, &form);
-            break;
         case OP_div:
         case OP_gate:
-            form_of_multiple(e, &x, 0, depth, &form);
+            form = form_of_multiple(b, &x, 0, depth);
+            if (!form.terms && x.op == OP_mul)
+                form = form_of_multiple(b, &x, 1, depth);
             break;
         case OP_neg:
-            form = operand_form(e, &x, x.input[0], depth);
+            form = operand_form(b, &x, x.input[0], depth);
             for (int i = 0; i < form.terms; i++)
-                form.term[i].factor = negative(e, form.term[i].factor);
+                form.term[i].factor = negative(b, form.term[i].factor);
             break;
         case OP_sum_to: /* over the rows of a start */
-            if (x.extent == HS_START && has_shape(at(e, x.input[0]), &x.shape))
-                form = operand_form(e, &x, x.input[0], depth);
+            if (x.extent == HS_START && has_shape(at(b, x.input[0]), &x.shape))
+                form = operand_form(b, &x, x.input[0], depth);
             break;
         default:
             break;
         }
-    linear_form *kept = form.terms ? hs_arena_alloc(e->builder->plan->arena, sizeof *kept) : NULL;
+    linear_form *kept = form.terms ? hs__graph_alloc(b, sizeof *kept) : NULL;
     if (kept)
         *kept = form;
-    e->builder->no_memory = e->builder->no_memory || (form.terms && !kept);
-    return e->builder->form[id] = kept ? kept : &no_form;
+    return b->graph->node[id].form = kept ? kept : &no_form;
 }
 
 /* ---- Sums ------------------------------------------------------------------------------------ */
@@ -275,43 +253,41 @@ static const linear_form *form_of(expander *e, int32_t id, int depth)
 /* A node that has the value of a sum over all features, which is taken apart; as a rule returns it. */
 static int32_t expand_sum(graph_builder *b, const graph_node *sum)
 {
-    expander e = { b, sum->tape_id };
     const int32_t of = sum->input[0];
-    const graph_node x = *at(&e, of);
+    const graph_node x = *at(b, of);
+    const hs_extent extent = sum->extent;
     if (sum->count != 1 || x.count == 1)
         return NO_NODE;
     linear_form form = { .terms = 1 };
     if (x.level > 0)
-        form = *form_of(&e, of, 0);
+        form = *form_of(b, of, 0);
     else
-        form.term[0] = simple_term(&e, of);
-    if (b->no_memory)
-        return OUT_OF_MEMORY;
+        form.term[0] = simple_term(b, of);
     if (form.terms == 0 || (form.terms == 1 && form.term[0].vector == of))
         return NO_NODE;
     b->expanded = b->expanded || x.level > 0;
     int32_t total[3] = { -1, -1, -1 }; /* by extent */
     for (int i = 0; i < form.terms; i++) {
         const form_term t = form.term[i];
-        const hs_extent fe = factor_extent(&e, t.factor), ve = at(&e, t.vector)->extent;
+        const hs_extent fe = factor_extent(b, t.factor), ve = at(b, t.vector)->extent;
         /* With a number for each row, the vector is summed for each row apart. */
-        const hs_extent se = fe > sum->extent || ve < sum->extent ? ve : sum->extent;
-        int32_t part = make(&e, OP_sum_to, t.vector, -1, se, &sum->shape);
-        const hs_extent pe = widest(fe, se);
+        const hs_extent se = fe > extent || ve < extent ? ve : extent, pe = widest(fe, se);
+        int32_t part = hs__graph_make(b, OP_sum_to, t.vector, -1, se, &sum->shape);
         if (t.factor >= 0)
-            part = make(&e, OP_mul, t.factor, part, pe, &sum->shape);
-        total[pe] = total[pe] < 0 ? part : make(&e, OP_add, total[pe], part, pe, &sum->shape);
+            part = hs__graph_make(b, OP_mul, t.factor, part, pe, &sum->shape);
+        total[pe] =
+            total[pe] < 0 ? part : hs__graph_make(b, OP_add, total[pe], part, pe, &sum->shape);
     }
     int32_t result = -1;
-    for (int k = HS_ROW; k >= (int)sum->extent; k--) {
-        if (total[k] < 0)
-            continue;
-        const int32_t part = k > (int)sum->extent
-                                 ? make(&e, OP_sum_to, total[k], -1, sum->extent, &sum->shape)
-                                 : total[k];
-        result = result < 0 ? part : make(&e, OP_add, result, part, sum->extent, &sum->shape);
-    }
-    return b->no_memory ? OUT_OF_MEMORY : result;
+    for (int k = HS_ROW; k >= (int)extent; k--)
+        if (total[k] >= 0) {
+            const int32_t part =
+                k > (int)extent ? hs__graph_make(b, OP_sum_to, total[k], -1, extent, &sum->shape)
+                                : total[k];
+            result =
+                result < 0 ? part : hs__graph_make(b, OP_add, result, part, extent, &sum->shape);
+        }
+    return result;
 }
 
 /* ---- Cost ------------------------------------------------------------------------------------ */
@@ -322,32 +298,33 @@ static bool find_cost(const hs_plan *plan, const plan_graph *graph, double *cost
     /* For each op its call; for each number that is kept while a sum is completed writing and reading it. */
     enum { OF_NODE = 512, OF_KEPT = 2 };
     const plan_request *request = plan->request;
-    const double copies[] = { 1, (double)request->starts,
-                              (double)request->starts * (double)request->rows_per_start };
-    bool *live = hs_alloc_zero((size_t)graph->nodes + 1, 2 * sizeof *live);
-    if (!live)
+    const double starts = (double)request->starts;
+    const double copies[] = { 1, starts, starts * (double)request->rows_per_start };
+    const size_t nodes = (size_t)graph->nodes + 1;
+    bool *live = hs__pass_alloc(plan, nodes, sizeof *live);
+    bool *kept = hs__pass_alloc(plan, nodes, sizeof *kept);
+    if (!live || !kept)
         return false;
-    bool *kept = live + graph->nodes;
     *cost = 0;
     for (size_t i = 0; i < request->outputs; i++)
         live[graph->output[i]] = true;
     for (int32_t id = graph->nodes - 1; id >= 0; id--) {
         const graph_node *node = &graph->node[id];
+        const bool sums = node->op == OP_sum_to;
         if (!live[id])
             continue;
-        const graph_node *space = node->op == OP_sum_to ? &graph->node[node->input[0]] : node;
+        const graph_node *space = sums ? &graph->node[node->input[0]] : node;
         const double numbers = copies[space->extent] * (double)space->count;
         for (int i = 0; i < node->inputs; i++) {
             const int32_t in = node->input[i];
             live[in] = true;
-            kept[in] = kept[in] || (node->op != OP_sum_to && graph->node[in].level < node->level);
+            kept[in] = kept[in] || (!sums && graph->node[in].level < node->level);
         }
-        if (is_elementwise(node) || node->op == OP_sum_to)
+        if (is_elementwise(node) || sums)
             *cost += OF_NODE + numbers;
         if (kept[id] && node->extent != HS_SHARED)
             *cost += OF_KEPT * numbers;
     }
-    hs_free(live);
     return true;
 }
 
@@ -362,14 +339,12 @@ static int32_t expand_node(graph_builder *b, graph_node *node)
 /* Where there are products of the batch, they take the time. */
 static bool has_products(const plan_graph *graph)
 {
-    bool found = false;
-    for (int32_t id = 0; id < graph->nodes; id++) {
-        const graph_node *node = &graph->node[id];
-        found =
-            found || (node->op == OP_matmul && (graph->node[node->input[0]].extent != HS_SHARED ||
-                                                graph->node[node->input[1]].extent != HS_SHARED));
-    }
-    return found;
+    const graph_node *node = graph->node;
+    for (int32_t id = 0; id < graph->nodes; id++)
+        if (node[id].op == OP_matmul && (node[node[id].input[0]].extent != HS_SHARED ||
+                                         node[node[id].input[1]].extent != HS_SHARED))
+            return true;
+    return false;
 }
 
 bool hs__graph_expand(const hs_plan *plan, plan_graph *graph)
@@ -377,14 +352,14 @@ bool hs__graph_expand(const hs_plan *plan, plan_graph *graph)
     if (has_products(graph))
         return true;
     plan_graph made;
+    graph_builder b = { .plan = plan, .graph = &made, .rule = expand_node };
     double before, after;
-    bool expanded;
-    if (!hs__graph_rewrite(plan, graph, &made, expand_node, &expanded))
+    if (!hs__graph_rewrite(&b, graph))
         return false;
     const bool ok = find_cost(plan, graph, &before) && find_cost(plan, &made, &after);
-    const bool keep = ok && expanded && (after < before || runs_always(plan, PASS_expand));
+    const bool keep = ok && b.expanded && (after < before || runs_always(plan, PASS_expand));
     hs_free(keep ? graph->node : made.node);
     if (keep)
         *graph = made;
-    return ok ? true : hs__plan_no_memory(plan);
+    return ok || hs__plan_no_memory(plan);
 }

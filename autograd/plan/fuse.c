@@ -4,6 +4,8 @@
  * never stored. */
 #include "passes_internal.h"
 
+#include <string.h>
+
 /* ---- Pass: tails ----------------------------------------------------------------------------- */
 
 /* A layer, or one of each row of a matrix of the batch: the forms whose kernels can do more. */
@@ -32,19 +34,15 @@ static bool is_bias(const hs_plan *plan, int32_t product, const graph_node *valu
 }
 
 /* If `id` is a product, or a view of all of one, that only one node uses: the product. Else -1. */
-static int32_t product_behind(const hs_plan *plan, const plan_schedule *schedule, int32_t id)
+static int32_t product_behind(const hs_plan *plan, int32_t id)
 {
-    for (;;) {
+    for (;; id = node_at(plan, id)->input[0]) {
         const graph_node *node = node_at(plan, id);
+        const int32_t product = takes_tail(plan, id) ? id : scheduled(plan, id)->product;
         if (node->uses != 1 || node->output)
             return -1;
-        if (takes_tail(plan, id))
-            return id;
-        if (schedule->node[id].product >= 0)
-            return schedule->node[id].product;
-        if (node->op != OP_reshape)
-            return -1;
-        id = node->input[0];
+        if (product >= 0 || node->op != OP_reshape)
+            return product;
     }
 }
 
@@ -52,14 +50,15 @@ static int32_t product_behind(const hs_plan *plan, const plan_schedule *schedule
 static void extend_product(const hs_plan *plan, plan_schedule *schedule, int32_t product,
                            int32_t from, int32_t last)
 {
-    bool end;
-    do {
+    bool end = false;
+    while (!end) {
         schedule_node *s = &schedule->node[from];
         end = from == product || s->product == product;
         s->making = FUSED_INTO;
         s->product = product;
-        from = node_at(plan, from)->inputs ? node_at(plan, from)->input[0] : from;
-    } while (!end);
+        if (!end)
+            from = node_at(plan, from)->input[0];
+    }
     schedule->node[last].product = product;
     schedule->tail[product].last = last;
 }
@@ -71,7 +70,7 @@ static bool joins_tail(const hs_plan *plan, const graph_node *node, int i, int32
     const int32_t other = node->inputs == 2 ? node->input[1 - i] : -1;
     const graph_node *o = other >= 0 ? node_at(plan, other) : NULL;
     const hs_activation_kind act =
-        (hs_activation_kind)(hs__op_table[node->op].traits >> OP_ACTIVATION_SHIFT);
+        (hs_activation_kind)(hs__op_table[node->op].traits >> ACTIVATION_SHIFT);
     if (tail->act != HS_ACT_NONE || tail->gate >= 0)
         return false;
     if (node->op == OP_add && is_bias(plan, product, o) && tail->bias < 0)
@@ -87,97 +86,83 @@ static bool joins_tail(const hs_plan *plan, const graph_node *node, int i, int32
     return true;
 }
 
-static void extend_tails(const hs_plan *plan, plan_schedule *schedule, const bool *summed)
+/* Takes a node into the step of a product that one of its operands is. */
+static void extend_tail(const hs_plan *plan, plan_schedule *schedule, int32_t id)
 {
+    const graph_node *node = node_at(plan, id);
+    for (int i = node->inputs - 1; i >= 0; i--) {
+        const int32_t in = node->input[i], product = product_behind(plan, in);
+        const graph_node *operand = node_at(plan, in);
+        if (product >= 0 && operand->count == node->count && operand->extent == node->extent &&
+            joins_tail(plan, node, i, product, &schedule->tail[product])) {
+            extend_product(plan, schedule, product, in, id);
+            return;
+        }
+    }
+}
+
+bool hs__schedule_tails(const hs_plan *plan, plan_schedule *schedule)
+{
+    bool *summed = hs__pass_alloc(plan, (size_t)plan->graph->nodes + 1, sizeof *summed);
+    if (!summed)
+        return hs__plan_no_memory(plan);
+    hs__graph_find_summed_softplus(plan->graph, summed);
     for (int32_t id = 0; id < plan->graph->nodes; id++) {
         const graph_node *node = node_at(plan, id);
         /* A summed softplus stays with the sum, whose kernel takes fewer logarithms. */
-        if (is_unused(node) || node->stage != STAGE_SHARD || summed[id] ||
-            schedule->node[id].making != BY_STEP || hs__op_table[node->op].kind != KIND_ELEMENTWISE)
-            continue;
-        for (int i = node->inputs - 1; i >= 0; i--) {
-            const int32_t in = node->input[i];
-            const int32_t product = product_behind(plan, schedule, in);
-            if (product < 0 || node_at(plan, in)->count != node->count ||
-                node_at(plan, in)->extent != node->extent ||
-                !joins_tail(plan, node, i, product, &schedule->tail[product]))
-                continue;
-            extend_product(plan, schedule, product, in, id);
-            break;
-        }
+        if (!is_unused(node) && node->stage == STAGE_SHARD && !summed[id] &&
+            schedule->node[id].making == BY_STEP && hs__op_table[node->op].kind == KIND_ELEMENTWISE)
+            extend_tail(plan, schedule, id);
     }
     for (int32_t id = 0; id < plan->graph->nodes; id++) {
         schedule_node *s = &schedule->node[id];
         if (s->making == FUSED_INTO)
             s->host = schedule->tail[s->product].last;
     }
-}
-
-bool hs__schedule_tails(const hs_plan *plan, plan_schedule *schedule)
-{
-    bool *summed = hs_alloc((size_t)plan->graph->nodes + 1);
-    if (!summed)
-        return hs__plan_no_memory(plan);
-    hs__graph_find_summed_softplus(plan->graph, summed);
-    extend_tails(plan, schedule, summed);
-    hs_free(summed);
     return true;
 }
 
 /* ---- Pass: bias_sums ------------------------------------------------------------------------- */
 
 /* A whole vector of the batch that is summed over it: its owner, or -1. */
-static int32_t whole_vector(const hs_plan *plan, const plan_schedule *schedule, int32_t id,
-                            size_t count)
+static int32_t whole_vector(const hs_plan *plan, int32_t id, size_t count)
 {
-    const int32_t owner = hs__schedule_owner(schedule, id);
+    const int32_t owner = hs__schedule_owner(plan->schedule, id);
     const graph_node *node = node_at(plan, owner);
-    return node->count == count && node_at(plan, id)->count == count && node->extent != HS_SHARED
-               ? owner
-               : -1;
-}
-
-/* Numbers of the left factor of a product that are its rows' for each of the columns that are summed. */
-static size_t summed_of_left(const hs_plan *plan, const graph_node *product)
-{
-    const bool *t = product->attributes->transpose;
-    return node_at(plan, product->input[0])->shape.dim[t[0] ? 0 : 1];
+    const bool whole = node->count == count && node_at(plan, id)->count == count;
+    return whole && node->extent != HS_SHARED ? owner : -1;
 }
 
 /* For each vector of the batch, a product summed over the batch that has it as its left factor; or -1. */
-static void find_products(const hs_plan *plan, const plan_schedule *schedule, int32_t *product)
+static void find_products(const hs_plan *plan, int32_t *product)
 {
-    for (int32_t id = 0; id < plan->graph->nodes; id++)
-        product[id] = -1;
+    memset(product, -1, (size_t)plan->graph->nodes * sizeof *product);
     for (int32_t id = 0; id < plan->graph->nodes; id++) {
         const graph_node *node = node_at(plan, id);
         if (is_unused(node) || node->op != OP_matmul || !node->sums_batch)
             continue;
-        const size_t rows = summed_of_left(plan, node);
-        const int32_t left =
-            whole_vector(plan, schedule, node->input[0], rows * node->shape.dim[0]);
-        if (left >= 0 && (rows == 1 || node->attributes->transpose[0]))
+        const bool transposed = node->attributes->transpose[0];
+        const size_t summed = node_at(plan, node->input[0])->shape.dim[transposed ? 0 : 1];
+        const int32_t left = whole_vector(plan, node->input[0], summed * node->shape.dim[0]);
+        if (left >= 0 && (summed == 1 || transposed))
             product[left] = id;
     }
 }
 
 /* The product that can make a sum over the batch too; or -1. */
-static int32_t product_for(const hs_plan *plan, const plan_schedule *schedule, int32_t sum,
-                           const int32_t *product)
+static int32_t product_for(const hs_plan *plan, int32_t sum, const int32_t *product)
 {
     const graph_node *node = node_at(plan, sum);
     if (is_unused(node) || node->op != OP_sum_to || !node->sums_batch)
         return -1;
     const graph_node *in = node_at(plan, node->input[0]);
-    const int32_t of = whole_vector(plan, schedule, node->input[0], in->count);
+    const int32_t of = whole_vector(plan, node->input[0], in->count);
     const int32_t by = of >= 0 ? product[of] : -1;
-    if (by < 0 || schedule->tail[by].left_sum >= 0 ||
-        node->count != node_at(plan, by)->shape.dim[0])
-        return -1;
-    return node->count == in->count ||
-                   (ends_in(&in->shape, node->count) && ends_in(&node->shape, node->count))
-               ? by
-               : -1;
+    const bool same = by >= 0 && plan->schedule->tail[by].left_sum < 0 &&
+                      node->count == node_at(plan, by)->shape.dim[0] &&
+                      (node->count == in->count ||
+                       (ends_in(&in->shape, node->count) && ends_in(&node->shape, node->count)));
+    return same ? by : -1;
 }
 
 /* The gradient of a layer's weights is the batch's sum of dy x', that of its bias the sum of dy: the product makes both.
@@ -186,30 +171,28 @@ bool hs__schedule_bias_sums(const hs_plan *plan, plan_schedule *schedule)
 {
     if (plan->request->factors)
         return true; /* the product may not be computed: outer_products.c */
-    int32_t *product = hs_alloc(((size_t)plan->graph->nodes + 1) * sizeof *product);
+    int32_t *product = hs__pass_alloc(plan, (size_t)plan->graph->nodes + 1, sizeof *product);
     if (!product)
         return hs__plan_no_memory(plan);
-    find_products(plan, schedule, product);
+    find_products(plan, product);
     for (int32_t id = 0; id < plan->graph->nodes; id++) {
-        const int32_t by = product_for(plan, schedule, id, product);
+        const int32_t by = product_for(plan, id, product);
         if (by < 0)
             continue;
         schedule->tail[by].left_sum = id;
         schedule->node[id].making = FUSED_INTO;
         schedule->node[id].host = by;
     }
-    hs_free(product);
     return true;
 }
 
 /* ---- Pass: groups ---------------------------------------------------------------------------- */
 
 /* Whether an elementwise node can be computed in the step of `root`, in which all its users are. */
-static bool joins_group(const hs_plan *plan, const plan_schedule *schedule, int32_t id,
-                        int32_t root)
+static bool joins_group(const hs_plan *plan, int32_t id, int32_t root)
 {
     const graph_node *node = node_at(plan, id), *host = node_at(plan, root);
-    const schedule_node *s = &schedule->node[id], *h = &schedule->node[root];
+    const schedule_node *s = scheduled(plan, id), *h = scheduled(plan, root);
     if (s->making != BY_STEP || !is_elementwise(node) || s->product >= 0 || node->output)
         return false;
     /* the iteration of a group spans its root, or the value that its root sums */
@@ -222,18 +205,18 @@ static bool joins_group(const hs_plan *plan, const plan_schedule *schedule, int3
 bool hs__schedule_groups(const hs_plan *plan, plan_schedule *schedule)
 {
     enum { NONE = -1, SEVERAL = -2 };
+    const size_t nodes = (size_t)plan->graph->nodes + 1;
     /* the one step that all users of a node are in */
-    int32_t *user = hs_alloc(((size_t)plan->graph->nodes + 1) * sizeof *user);
+    int32_t *user = hs__pass_alloc(plan, nodes, sizeof *user);
     if (!user)
         return hs__plan_no_memory(plan);
-    for (int32_t id = 0; id < plan->graph->nodes; id++)
-        user[id] = NONE;
+    memset(user, NONE, nodes * sizeof *user);
     for (int32_t id = plan->graph->nodes - 1; id >= 0; id--) {
         const graph_node *node = node_at(plan, id);
         schedule_node *s = &schedule->node[id];
         if (is_unused(node))
             continue;
-        if (user[id] >= 0 && joins_group(plan, schedule, id, user[id])) {
+        if (user[id] >= 0 && joins_group(plan, id, user[id])) {
             schedule_node *host = &schedule->node[user[id]];
             s->making = FUSED_INTO;
             s->host = user[id];
@@ -246,6 +229,5 @@ bool hs__schedule_groups(const hs_plan *plan, plan_schedule *schedule)
             *u = *u == NONE || *u == step ? step : SEVERAL;
         }
     }
-    hs_free(user);
     return true;
 }

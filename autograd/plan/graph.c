@@ -1,6 +1,4 @@
 /* The graph: taken from the tape, rewritten node by node, and what holds for its nodes afterwards. */
-#include "plan_internal.h"
-
 #include "passes_internal.h"
 
 #include <string.h>
@@ -15,17 +13,17 @@ static uint64_t mix(uint64_t hash, uint64_t word)
 
 static uint64_t hash_node(const graph_node *node)
 {
-    uint64_t hash = mix((uint64_t)node->op, (uint64_t)node->extent);
+    const op_attributes *a = node->attributes;
+    uint64_t bits, hash = mix((uint64_t)node->op, (uint64_t)node->extent);
     for (int i = 0; i < node->inputs; i++)
         hash = mix(hash, (uint64_t)node->input[i]);
     hash = mix(hash, node->count);
-    const op_attributes *a = node->attributes;
-    if (a) /* the ones that tell most nodes of an op apart */
-        hash =
-            mix(mix(hash, a->offset + a->first), (uint64_t)a->axis + ((uint64_t)a->stream << 32));
+    if (a) { /* the ones that tell most nodes of an op apart */
+        hash = mix(hash, a->offset + a->first);
+        hash = mix(hash, (uint64_t)a->axis + ((uint64_t)a->stream << 32));
+    }
     if (node->op == OP_input)
         hash = mix(hash, (uint64_t)node->tape_id);
-    uint64_t bits;
     memcpy(&bits, &node->number, sizeof bits);
     return mix(hash, bits);
 }
@@ -59,7 +57,7 @@ static bool grow_table(graph_builder *b)
     if ((uint32_t)b->graph->nodes < b->mask / 2)
         return true;
     const uint32_t old = b->mask ? b->mask + 1 : 0, slots = old ? 2 * old : 256;
-    graph_slot *slot = hs_alloc(slots * sizeof *slot);
+    graph_slot *slot = hs__pass_alloc(b->plan, slots, sizeof *slot);
     if (!slot)
         return false;
     memset(slot, -1, slots * sizeof *slot);
@@ -71,7 +69,6 @@ static bool grow_table(graph_builder *b)
             at = (at + 1) & (slots - 1);
         slot[at] = b->slot[i];
     }
-    hs_free(b->slot);
     b->slot = slot;
     b->mask = slots - 1;
     return true;
@@ -83,7 +80,7 @@ static bool grow_table(graph_builder *b)
 static int32_t level_of(const plan_graph *graph, const graph_node *node)
 {
     int32_t level = 0;
-    bool joins = hs__op_table[node->op].traits & OP_JOINS_FEATURES;
+    bool joins = hs__op_table[node->op].traits & JOINS;
     for (int i = 0; i < node->inputs; i++) {
         const graph_node *in = &graph->node[node->input[i]];
         joins = joins || (node->op == OP_sum_to && !has_shape(in, &node->shape));
@@ -102,146 +99,127 @@ static bool grow_graph(graph_builder *b)
     if (!node)
         return false;
     graph->node = node;
-    if (b->form) {
-        const struct linear_form **form =
-            hs_grow(b->form, (old + 1) * sizeof *form, (capacity + 1) * sizeof *form);
-        if (!form)
-            return false;
-        b->form = form;
-    }
     graph->capacity = (int32_t)capacity;
     return true;
 }
 
-static int32_t append(graph_builder *b, const graph_node *node)
-{
-    plan_graph *graph = b->graph;
-    if (!grow_graph(b))
-        return -1;
-    const int32_t id = graph->nodes++;
-    graph->node[id] = *node;
-    graph->node[id].level = level_of(graph, node);
-    if (b->form)
-        b->form[id] = NULL;
-    return id;
-}
-
 int32_t hs__graph_find(graph_builder *b, const graph_node *node)
 {
-    if (!grow_table(b))
-        return -1;
+    b->no_memory = b->no_memory || !grow_table(b) || !grow_graph(b);
+    if (b->no_memory)
+        return 0;
+    plan_graph *graph = b->graph;
     const uint32_t hash = (uint32_t)hash_node(node);
     graph_slot *slot = slot_of(b, node, hash);
-    if (slot->id < 0)
-        *slot = (graph_slot){ hash, append(b, node) };
+    if (slot->id < 0) {
+        *slot = (graph_slot){ hash, graph->nodes++ };
+        graph_node *new = &graph->node[slot->id];
+        *new = *node;
+        new->level = level_of(graph, node);
+        new->form = NULL;
+    }
     return slot->id;
 }
 
 int32_t hs__graph_add(graph_builder *b, graph_node *node)
 {
     const int32_t other = b->rule ? b->rule(b, node) : NO_NODE;
-    if (other == NO_NODE)
-        return hs__graph_find(b, node);
-    return other < 0 ? -1 : other;
+    return other == NO_NODE ? hs__graph_find(b, node) : other;
 }
 
-int32_t hs__graph_make(graph_builder *b, op_code op, int32_t x, int32_t y, hs_extent extent,
-                       const hs_shape *shape, int32_t tape_id)
+void *hs__graph_alloc(graph_builder *b, size_t bytes)
 {
-    int32_t *input = hs_arena_alloc(b->plan->arena, 2 * sizeof *input);
-    if (!input)
-        return -1;
-    input[0] = x;
-    input[1] = y;
-    graph_node node = { .op = op,
-                        .extent = extent,
-                        .shape = *shape,
-                        .count = hs_shape_count(shape),
-                        .inputs = y < 0 ? 1 : 2,
-                        .input = input,
-                        .tape_id = tape_id };
+    void *memory = hs_arena_alloc(b->plan->arena, bytes);
+    b->no_memory = b->no_memory || !memory;
+    return memory;
+}
+
+int32_t hs__graph_make_of(graph_builder *b, op_code op, int32_t *input, int n, hs_extent extent,
+                          const hs_shape *shape, const op_attributes *attributes)
+{
+    graph_node node = { op, extent, *shape,     hs_shape_count(shape),
+                        n,  input,  attributes, .tape_id = b->tape_id };
     return hs__graph_add(b, &node);
 }
 
-int32_t hs__graph_constant(graph_builder *b, double number, int32_t tape_id)
+int32_t hs__graph_make(graph_builder *b, op_code op, int32_t x, int32_t y, hs_extent extent,
+                       const hs_shape *shape)
 {
-    const graph_node node = { .op = OP_constant, .count = 1, .number = number, .tape_id = tape_id };
-    return hs__graph_find(b, &node);
+    int32_t *input = hs__graph_alloc(b, 2 * sizeof *input);
+    if (b->no_memory)
+        return 0;
+    input[0] = x;
+    input[1] = y;
+    return hs__graph_make_of(b, op, input, y < 0 ? 1 : 2, extent, shape, NULL);
+}
+
+int32_t hs__graph_constant(graph_builder *b, double number)
+{
+    return hs__graph_find(
+        b, &(graph_node){ .op = OP_constant, .count = 1, .number = number, .tape_id = b->tape_id });
 }
 
 /* ---- Building -------------------------------------------------------------------------------- */
 
-/* Puts the inputs of a node, as the map says, into memory of its own. */
-static bool map_inputs(const hs_plan *plan, graph_node *node, const int32_t *input,
-                       const int32_t *map)
+/* Adds a node of another graph, whose inputs are, as the map says, nodes of this one. */
+static int32_t add_mapped(graph_builder *b, const graph_node *from, const int32_t *map)
 {
-    if (node->inputs == 0)
-        return true;
-    node->input = hs_arena_alloc(plan->arena, (size_t)node->inputs * sizeof *node->input);
-    for (int i = 0; node->input && i < node->inputs; i++)
-        node->input[i] = map[input[i]];
-    return node->input != NULL;
+    graph_node node = *from;
+    if (node.inputs)
+        node.input = hs__graph_alloc(b, (size_t)node.inputs * sizeof *node.input);
+    for (int i = 0; !b->no_memory && i < node.inputs; i++)
+        node.input[i] = map[from->input[i]];
+    b->tape_id = node.tape_id;
+    return b->no_memory ? 0 : hs__graph_add(b, &node);
 }
 
-enum { NODES_BETWEEN_LOOKS = 4096 }; /* for an interruption */
-
-static bool is_time_to_look(int32_t id)
+/* Marks the nodes that the outputs need; returns their number. */
+static size_t mark_live(const plan_graph *graph, size_t outputs, bool *live)
 {
-    return id % NODES_BETWEEN_LOOKS == NODES_BETWEEN_LOOKS - 1;
-}
-
-/* Ends a building: outputs are those of the source, as the map says. Frees what is not needed any more. */
-static bool finish(graph_builder *b, bool ok, const int32_t *output, int32_t *map, bool *live)
-{
-    const plan_request *request = b->plan->request;
-    plan_graph *graph = b->graph;
-    graph->output = hs_arena_alloc(b->plan->arena, request->outputs * sizeof *graph->output);
-    for (size_t i = 0; ok && graph->output && i < request->outputs; i++)
-        graph->output[i] = map[output ? output[i] : request->wanted[i].id];
-    hs_free(map);
-    hs_free(live);
-    hs_free(b->slot);
-    hs_free((void *)b->form);
-    if (ok && graph->output)
-        return true;
-    hs_free(graph->node);
-    graph->node = NULL;
-    return *b->plan->status ? false : hs__plan_no_memory(b->plan);
-}
-
-bool hs__graph_rewrite(const hs_plan *plan, const plan_graph *from, plan_graph *to,
-                       graph_rule *rule, bool *expanded)
-{
-    const size_t nodes = (size_t)from->nodes + 1;
-    bool *live = hs_alloc_zero(nodes, sizeof *live);
-    int32_t *map = hs_alloc(nodes * sizeof *map);
-    *to = (plan_graph){ .live = from->live };
-    graph_builder b = { .plan = plan, .graph = to, .rule = rule };
-    b.form = expanded ? hs_alloc(sizeof *b.form) : NULL;
-    bool ok = live && map && (b.form || !expanded);
-    for (size_t i = 0; ok && i < plan->request->outputs; i++)
-        live[from->output[i]] = true;
-    for (int32_t id = from->nodes - 1; ok && id >= 0; id--)
-        for (int i = 0; live[id] && i < from->node[id].inputs; i++)
-            live[from->node[id].input[i]] = true;
-    for (int32_t id = 0; ok && id < from->nodes; id++) {
-        ok = !is_time_to_look(id) || !hs__plan_is_interrupted(plan);
-        if (!ok || !live[id])
-            continue;
-        graph_node node = from->node[id];
-        ok = map_inputs(plan, &node, from->node[id].input, map);
-        map[id] = ok ? hs__graph_add(&b, &node) : -1;
-        ok = map[id] >= 0;
+    size_t count = 0;
+    for (size_t i = 0; i < outputs; i++)
+        live[graph->output[i]] = true;
+    for (int32_t id = graph->nodes - 1; id >= 0; id--) {
+        count += live[id];
+        for (int i = 0; live[id] && i < graph->node[id].inputs; i++)
+            live[graph->node[id].input[i]] = true;
     }
-    if (expanded)
-        *expanded = b.expanded;
-    return finish(&b, ok, from->output, map, live);
+    return count;
+}
+
+bool hs__graph_rewrite(graph_builder *b, const plan_graph *from)
+{
+    enum { NODES_BETWEEN_LOOKS = 4096 }; /* for an interruption */
+    const size_t nodes = (size_t)from->nodes + 1, outputs = b->plan->request->outputs;
+    plan_graph *to = b->graph;
+    bool *live = hs__pass_alloc(b->plan, nodes, sizeof *live), interrupted = false;
+    int32_t *map = hs__pass_alloc(b->plan, nodes, sizeof *map);
+    *to = (plan_graph){ .output = hs_arena_alloc(b->plan->arena, outputs * sizeof *to->output) };
+    bool ok = live && map && to->output;
+    if (ok) {
+        const size_t count = mark_live(from, outputs, live);
+        to->live = from->live ? from->live : count;
+    }
+    for (int32_t id = 0; ok && id < from->nodes; id++) {
+        if (id % NODES_BETWEEN_LOOKS == NODES_BETWEEN_LOOKS - 1)
+            interrupted = hs__plan_is_interrupted(b->plan);
+        if (live[id] && !interrupted)
+            map[id] = add_mapped(b, &from->node[id], map);
+        ok = !interrupted && !b->no_memory;
+    }
+    for (size_t i = 0; ok && i < outputs; i++)
+        to->output[i] = map[from->output[i]];
+    if (ok)
+        return true;
+    hs_free(to->node);
+    to->node = NULL;
+    return interrupted ? false : hs__plan_no_memory(b->plan);
 }
 
 bool hs__graph_replace(const hs_plan *plan, plan_graph *graph, graph_rule *rule)
 {
     plan_graph made;
-    if (!hs__graph_rewrite(plan, graph, &made, rule, NULL))
+    if (!hs__graph_rewrite(&(graph_builder){ .plan = plan, .graph = &made, .rule = rule }, graph))
         return false;
     hs_free(graph->node);
     *graph = made;
@@ -250,56 +228,42 @@ bool hs__graph_replace(const hs_plan *plan, plan_graph *graph, graph_rule *rule)
 
 /* ---- Pass: nodes ----------------------------------------------------------------------------- */
 
-static void mark_live(const plan_request *request, bool *live)
+/* The node of the tape; a number of copies is a constant of the plan. */
+static graph_node taken_node(const plan_request *request, int32_t tape_id)
 {
-    const tape_node *tape = request->tape->node;
-    for (size_t i = 0; i < request->outputs; i++)
-        live[request->wanted[i].id] = true;
-    for (int32_t id = request->tape->size - 1; id >= 0; id--)
-        for (int i = 0; live[id] && i < tape[id].inputs; i++)
-            live[tape[id].input[i]] = true;
-}
-
-static int32_t take_node(graph_builder *b, int32_t tape_id, const int32_t *map)
-{
-    const plan_request *request = b->plan->request;
     const tape_node *from = &request->tape->node[tape_id];
-    if (from->op == OP_constant)
-        return hs__graph_constant(b, from->attributes->number, tape_id);
-    if (from->op == OP_count)
-        return hs__graph_constant(b,
-                                  (double)request->starts * (from->attributes->axis == HS_ROW
-                                                                 ? (double)request->rows_per_start
-                                                                 : 1.0),
-                                  tape_id);
+    const op_attributes *a = from->attributes;
     graph_node node = { .op = from->op,
                         .extent = from->extent,
                         .shape = from->shape,
                         .count = hs_shape_count(&from->shape),
                         .inputs = from->inputs,
-                        .attributes = from->attributes,
+                        .input = (int32_t *)(uintptr_t)from->input,
+                        .attributes = a,
                         .tape_id = tape_id };
-    return map_inputs(b->plan, &node, from->input, map) ? hs__graph_add(b, &node) : -1;
+    if (from->op == OP_constant || from->op == OP_count) {
+        const size_t rows = a->axis == HS_ROW ? request->rows_per_start : 1;
+        node.op = OP_constant;
+        node.number = from->op == OP_constant ? a->number : (double)request->starts * (double)rows;
+        node.attributes = NULL;
+    }
+    return node;
 }
 
 bool hs__graph_take_nodes(const hs_plan *plan, plan_graph *graph)
 {
-    const size_t size = (size_t)plan->request->tape->size + 1;
-    bool *live = hs_alloc_zero(size, sizeof *live);
-    int32_t *map = hs_alloc(size * sizeof *map);
-    graph_builder b = { .plan = plan, .graph = graph };
-    bool ok = live && map;
-    if (ok)
-        mark_live(plan->request, live);
-    for (int32_t id = 0; ok && id < plan->request->tape->size; id++) {
-        ok = !is_time_to_look(id) || !hs__plan_is_interrupted(plan);
-        if (!ok || !live[id])
-            continue;
-        graph->live++;
-        map[id] = take_node(&b, id, map);
-        ok = map[id] >= 0;
-    }
-    return finish(&b, ok, NULL, map, live);
+    const plan_request *request = plan->request;
+    const size_t size = (size_t)request->tape->size;
+    plan_graph all = { .node = hs__pass_alloc(plan, size, sizeof *all.node),
+                       .nodes = request->tape->size,
+                       .output = hs__pass_alloc(plan, request->outputs, sizeof *all.output) };
+    if (!all.node || !all.output)
+        return hs__plan_no_memory(plan);
+    for (size_t id = 0; id < size; id++)
+        all.node[id] = taken_node(request, (int32_t)id);
+    for (size_t i = 0; i < request->outputs; i++)
+        all.output[i] = request->wanted[i].id;
+    return hs__graph_rewrite(&(graph_builder){ .plan = plan, .graph = graph }, &all);
 }
 
 /* ---- Pass: stretch --------------------------------------------------------------------------- */
@@ -308,7 +272,7 @@ bool hs__graph_take_nodes(const hs_plan *plan, plan_graph *graph)
 static bool wants_one_extent(const plan_graph *graph, const graph_node *node)
 {
     if (node->op != OP_matmul)
-        return hs__op_table[node->op].traits & OP_ONE_EXTENT;
+        return hs__op_table[node->op].traits & ONE_EXTENT;
     return node->extent != HS_SHARED && graph->node[node->input[0]].extent != HS_SHARED &&
            graph->node[node->input[1]].extent != HS_SHARED;
 }
@@ -319,19 +283,8 @@ static int32_t stretch_node(graph_builder *b, graph_node *node)
         const graph_node *x = &b->graph->node[node->input[i]];
         if (x->extent == node->extent)
             continue;
-        int32_t *source = hs_arena_alloc(b->plan->arena, sizeof *source);
-        if (!source)
-            return OUT_OF_MEMORY;
-        *source = node->input[i];
-        const graph_node wide = { .op = OP_broadcast,
-                                  .extent = node->extent,
-                                  .shape = x->shape,
-                                  .count = x->count,
-                                  .inputs = 1,
-                                  .input = source,
-                                  .tape_id = node->tape_id };
-        if ((node->input[i] = hs__graph_find(b, &wide)) < 0)
-            return OUT_OF_MEMORY;
+        node->input[i] =
+            hs__graph_make(b, OP_broadcast, node->input[i], -1, node->extent, &x->shape);
     }
     return NO_NODE;
 }
@@ -352,30 +305,22 @@ static void count_uses(const hs_plan *plan, plan_graph *graph)
             graph->node[graph->node[id].input[i]].uses++;
 }
 
-/* Numbers the values that lie in memory outside of the plan. */
-static void number_outsides(plan_graph *graph)
-{
-    for (int32_t id = 0; id < graph->nodes; id++) {
-        graph_node *node = &graph->node[id];
-        const bool outside = node->op == OP_bound || node->op == OP_tensor || node->op == OP_input;
-        node->outside = outside ? graph->outsides++ : -1;
-    }
-}
-
 bool hs__graph_set_stages(const hs_plan *plan, plan_graph *graph)
 {
     count_uses(plan, graph);
-    number_outsides(graph);
     for (int32_t id = 0; id < graph->nodes; id++) {
         graph_node *node = &graph->node[id];
+        const bool outside = node->op == OP_bound || node->op == OP_tensor || node->op == OP_input;
         bool batch_input = false, late_input = false;
+        node->outside = outside ? graph->outsides++ : -1;
         for (int i = 0; i < node->inputs; i++) {
             const graph_node *x = &graph->node[node->input[i]];
             batch_input = batch_input || x->extent != HS_SHARED;
             late_input = late_input || x->sums_batch || x->stage == STAGE_AFTER;
         }
         node->sums_batch = node->extent == HS_SHARED && batch_input;
-        if (late_input && (node->extent != HS_SHARED || node->sums_batch))
+        const bool of_shard = node->extent != HS_SHARED || node->sums_batch;
+        if (late_input && of_shard)
             return hs__plan_fail(
                 plan, HS_EEXTENT, id,
                 "%s: a value for each %s needs a sum over the whole batch, which is "
@@ -383,9 +328,7 @@ bool hs__graph_set_stages(const hs_plan *plan, plan_graph *graph)
                 "own and feed it to this one as a shared input",
                 hs__op_table[node->op].name,
                 hs_extent_name(node->extent == HS_SHARED ? HS_ROW : node->extent));
-        node->stage = node->extent != HS_SHARED || node->sums_batch ? STAGE_SHARD
-                      : late_input                                  ? STAGE_AFTER
-                                                                    : STAGE_BEFORE;
+        node->stage = of_shard ? STAGE_SHARD : late_input ? STAGE_AFTER : STAGE_BEFORE;
     }
     return true;
 }

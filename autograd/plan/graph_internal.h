@@ -23,6 +23,7 @@ typedef struct {
     double number;   /* of a constant */
     int32_t tape_id; /* the node of the tape that it comes from: for messages and prints */
     int32_t level;   /* sums over features that it needs one after the other */
+    const struct linear_form *form; /* for expand.c */
     /* Valid after the last rewrite: */
     int32_t outside; /* index of the memory outside of the plan that holds the value, or -1 */
     plan_stage stage;
@@ -43,7 +44,7 @@ typedef struct {
     graph_node *node; /* in an order in which they can be computed */
     int32_t nodes, capacity;
     int32_t *output; /* the node of each output */
-    size_t live;     /* nodes of the tape that the outputs need */
+    size_t live;     /* nodes of the tape that the outputs need; 0: those of the graph */
     int32_t outsides;
 } plan_graph;
 
@@ -87,13 +88,12 @@ void hs__graph_find_summed_softplus(const plan_graph *graph, bool *summed);
 
 /* ---- Rewriting ------------------------------------------------------------------------------- */
 
-struct linear_form;
 typedef struct graph_builder graph_builder;
 
 /* Looks at a node before it joins the graph; its inputs are of the new graph. Returns an existing node with the same
- * value; or NO_NODE, and then `node`, which the rule may have rewritten, joins; or OUT_OF_MEMORY. */
+ * value; or NO_NODE, and then `node`, which the rule may have rewritten, joins. */
 typedef int32_t graph_rule(graph_builder *b, graph_node *node);
-enum { NO_NODE = -1, OUT_OF_MEMORY = -2 };
+enum { NO_NODE = -1 };
 
 /* A slot of the table of nodes: unlike hashes need no look at the nodes. */
 typedef struct {
@@ -108,29 +108,34 @@ struct graph_builder {
     graph_rule *rule; /* NULL: nodes join as they are */
     graph_slot *slot; /* open addressing */
     uint32_t mask;
-    const struct linear_form **form; /* of each node, for expand.c; NULL elsewhere */
-    bool expanded;                   /* expand.c took a sum apart */
-    bool no_memory;                  /* while it did */
+    int32_t tape_id; /* where new nodes come from */
+    bool expanded;   /* expand.c took a sum apart */
+    bool no_memory;  /* what is made from now on is node 0: all of it is thrown away */
 };
 
-/* Makes a graph from another: every node that the outputs need goes through the rule. With `expanded`, the builder has
- * forms, and says whether a sum was taken apart. */
-bool hs__graph_rewrite(const hs_plan *plan, const plan_graph *from, plan_graph *to,
-                       graph_rule *rule, bool *expanded);
+/* Makes the builder's graph from another: every node that the outputs need goes through the rule. */
+bool hs__graph_rewrite(graph_builder *b, const plan_graph *from);
 
 /* The same in place. */
 bool hs__graph_replace(const hs_plan *plan, plan_graph *graph, graph_rule *rule);
 
-/* The number of an equal node, new or old; -1 without memory. */
+/* The number of an equal node, new or old. */
 int32_t hs__graph_find(graph_builder *b, const graph_node *node);
 
 /* The same after the builder's rule. */
 int32_t hs__graph_add(graph_builder *b, graph_node *node);
 
-/* The same for an op on one value, or on two unless b < 0. */
+/* The same for an op on n values, whose array lives as long as the plan. */
+int32_t hs__graph_make_of(graph_builder *b, op_code op, int32_t *input, int n, hs_extent extent,
+                          const hs_shape *shape, const op_attributes *attributes);
+
+/* The same for an op on one value, or on two unless y < 0. */
 int32_t hs__graph_make(graph_builder *b, op_code op, int32_t x, int32_t y, hs_extent extent,
-                       const hs_shape *shape, int32_t tape_id);
-int32_t hs__graph_constant(graph_builder *b, double number, int32_t tape_id);
+                       const hs_shape *shape);
+int32_t hs__graph_constant(graph_builder *b, double number);
+
+/* Memory that lives as long as the plan. */
+void *hs__graph_alloc(graph_builder *b, size_t bytes);
 
 /* The rule of the pass `simplify`, which `expand` applies too. */
 graph_rule hs__simplify_node;

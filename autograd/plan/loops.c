@@ -30,6 +30,11 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+static size_t most(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
 /* ---- Which, and in which order ---------------------------------------------------------------- */
 
 /* Whether one side of a matrix is much longer than the other. A pass that applies always takes any matrix. */
@@ -43,38 +48,35 @@ static size_t vector_length(const hs_plan *plan, int32_t id)
 {
     const graph_node *node = node_at(plan, id);
     const graph_node *space = node->op == OP_sum_to ? node_at(plan, node->input[0]) : node;
+    const schedule_node *s = scheduled(plan, id);
     const bool kind = node->op == OP_normal || node->op == OP_uniform || node->op == OP_sum_to ||
-                      (is_elementwise(node) && scheduled(plan, id)->product < 0);
-    if (!kind || scheduled(plan, id)->making != BY_STEP || node->stage != STAGE_SHARD ||
-        is_unused(node) || space->extent == HS_SHARED || space->shape.rank != 1 ||
-        (node->count != 1 && node->count != space->count))
-        return 0;
-    return space->count;
+                      (is_elementwise(node) && s->product < 0);
+    return kind && s->making == BY_STEP && node->stage == STAGE_SHARD && !is_unused(node) &&
+                   space->extent != HS_SHARED && space->shape.rank == 1 &&
+                   (node->count == 1 || node->count == space->count)
+               ? space->count
+               : 0;
 }
 
-/* A layer in a loop: its matrix makes the long vector, or sums it. */
-typedef enum { NOT_IN_LOOP, MAKES_VECTOR, SUMS_VECTOR } loop_role;
+/* A step in a loop: it goes over the long vector, or is a layer whose matrix makes or sums it. */
+typedef enum { NOT_IN_LOOP, GOES_OVER_VECTOR, MAKES_VECTOR, SUMS_VECTOR } loop_role;
 
 static loop_role role_of(const hs_plan *plan, int32_t id)
 {
     const size_t length = plan->schedule->loop_length;
     plan_layer layer;
-    if (length <= 1 || !hs__schedule_layer(plan, id, &layer))
+    if (length <= 1)
+        return NOT_IN_LOOP;
+    if (vector_length(plan, id) == length)
+        return GOES_OVER_VECTOR;
+    if (!hs__schedule_layer(plan, id, &layer))
         return NOT_IN_LOOP;
     if (layer.out == length && is_tall(plan, layer.out, layer.in))
         return MAKES_VECTOR;
     const product_tail *tail = &plan->schedule->tail[layer.product];
-    return layer.in == length && is_tall(plan, layer.in, layer.out) && tail->act == HS_ACT_NONE &&
-                   tail->gate < 0
-               ? SUMS_VECTOR
-               : NOT_IN_LOOP;
-}
-
-/* Whether a step can be one of a loop's. */
-static bool fits_loop(const hs_plan *plan, int32_t id)
-{
-    const size_t length = plan->schedule->loop_length;
-    return length > 1 && (vector_length(plan, id) == length || role_of(plan, id) != NOT_IN_LOOP);
+    const bool sums = layer.in == length && is_tall(plan, layer.in, layer.out) &&
+                      tail->act == HS_ACT_NONE && tail->gate < 0;
+    return sums ? SUMS_VECTOR : NOT_IN_LOOP;
 }
 
 /* The length of the longest vectors; where there are products, of the longest that tall matrices make. */
@@ -85,13 +87,11 @@ static size_t choose_length(const hs_plan *plan, bool *products)
     *products = false;
     for (int32_t id = 0; id < plan->graph->nodes; id++) {
         const graph_node *node = node_at(plan, id);
-        const size_t length = vector_length(plan, id);
-        longest = length > longest ? length : longest;
+        longest = most(longest, vector_length(plan, id));
         if (node->op == OP_matmul && node->stage == STAGE_SHARD && !is_unused(node))
             *products = true;
-        if (hs__schedule_layer(plan, id, &layer) && is_tall(plan, layer.out, layer.in) &&
-            layer.out > made)
-            made = layer.out;
+        if (hs__schedule_layer(plan, id, &layer) && is_tall(plan, layer.out, layer.in))
+            made = most(made, layer.out);
     }
     return *products ? made : longest;
 }
@@ -102,19 +102,15 @@ static size_t chunk_for(const hs_plan *plan, size_t feature_bytes)
 {
     const size_t element = plan->request->element;
     const size_t line = HS_ALIGN / element; /* where vectors of one lane are cut */
-    const size_t chunk_bytes = runs_always(plan, PASS_loops) ? 0 : CHUNK_BYTES;
-    size_t widest = 0;
+    size_t chunk = runs_always(plan, PASS_loops) ? 0 : CHUNK_BYTES / feature_bytes, columns = 0;
     plan_layer layer;
     for (int32_t id = 0; id < plan->graph->nodes; id++)
-        if (role_of(plan, id) != NOT_IN_LOOP && hs__schedule_layer(plan, id, &layer)) {
-            const size_t columns = least(layer.out, layer.in);
-            widest = columns > widest ? columns : widest;
-        }
-    size_t chunk = chunk_bytes / feature_bytes;
-    if (widest)
-        chunk = least(chunk, MATRIX_BYTES / (widest * element));
-    const size_t unit = widest && chunk >= TILE_ROWS ? TILE_ROWS : line;
-    return chunk > unit ? chunk / unit * unit : unit;
+        if (role_of(plan, id) > GOES_OVER_VECTOR && hs__schedule_layer(plan, id, &layer))
+            columns = most(columns, least(layer.out, layer.in));
+    if (columns)
+        chunk = least(chunk, MATRIX_BYTES / (columns * element));
+    const size_t unit = columns && chunk >= TILE_ROWS ? TILE_ROWS : line;
+    return most(chunk / unit, 1) * unit;
 }
 
 /* Whether loops of the schedule's length pay. Products keep a small value in the cache by themselves: a loop with one
@@ -151,49 +147,50 @@ static bool is_alias(const hs_plan *plan, int32_t id)
     return s->making == VIEW_OF && node_at(plan, id)->count == node_at(plan, s->host)->count;
 }
 
-/* When each node is computed; before everything: -1. */
-static void find_times(const hs_plan *plan, int32_t *time, needs *need)
+/* When each node is computed; before everything: -1. Returns the latest time. */
+static int32_t find_times(const hs_plan *plan, int32_t *time, needs *need)
 {
+    int32_t latest = -1;
     for (int32_t id = 0; id < plan->graph->nodes; id++)
         need[id] = (needs){ -1, -1 };
     for (int32_t id = 0; id < plan->graph->nodes; id++) {
         const graph_node *node = node_at(plan, id);
-        const int32_t by =
-            scheduled(plan, id)->making == FUSED_INTO ? scheduled(plan, id)->host : id;
+        const schedule_node *s = scheduled(plan, id);
+        const int32_t by = s->making == FUSED_INTO ? s->host : id;
         time[id] = -1;
         if (node->stage != STAGE_SHARD || is_unused(node))
             continue;
         for (int i = 0; i < node->inputs; i++) {
-            const graph_node *in = node_at(plan, node->input[i]);
-            const int32_t t = time[node->input[i]];
-            if (scheduled(plan, node->input[i])->making == FUSED_INTO)
+            const int32_t in = node->input[i];
+            if (scheduled(plan, in)->making == FUSED_INTO)
                 continue; /* its inputs are inputs of the same step */
             const bool all = node->op == OP_matmul && role_of(plan, by) == MAKES_VECTOR;
-            if (t % 2 == 0 && in->count == plan->schedule->loop_length && !all)
-                need[by].by_feature = later(need[by].by_feature, t);
-            else
-                need[by].whole = later(need[by].whole, t);
+            const bool by_feature = time[in] % 2 == 0 && !all &&
+                                    node_at(plan, in)->count == plan->schedule->loop_length;
+            int32_t *after = by_feature ? &need[by].by_feature : &need[by].whole;
+            *after = later(*after, time[in]);
         }
         const needs *n = &need[id];
         if (is_alias(plan, id))
             time[id] = later(n->by_feature, n->whole);
-        else if (fits_loop(plan, id))
+        else if (role_of(plan, id))
             time[id] = next_of_parity(later(n->by_feature, n->whole + 1), 0);
         else
             time[id] = next_of_parity(later(n->by_feature, n->whole), 1);
+        latest = later(latest, time[id]);
     }
+    return latest;
 }
 
 /* Nodes by time; at the same time first the steps of the loop, and then views of their values, each in the order of
- * the tape: turn 2 (time + 1) or the one after it. `end` has room for the ends of all turns, and one more. */
+ * the tape: turn 2 (time + 1) or the one after it. `end` has a zero for each turn, and one more. */
 static void sort_by_time(const hs_plan *plan, plan_schedule *schedule, const int32_t *time,
                          int32_t turns, int32_t *end)
 {
     const int32_t nodes = plan->graph->nodes;
-    memset(end, 0, ((size_t)turns + 1) * sizeof *end);
     for (int32_t id = 0; id < nodes; id++) {
         schedule_node *node = &schedule->node[id];
-        node->in_loop = fits_loop(plan, id);
+        node->in_loop = role_of(plan, id) != NOT_IN_LOOP;
         node->position = 2 * (time[id] + 1) + !node->in_loop;
         end[node->position + 1]++;
     }
@@ -216,25 +213,17 @@ static void sort_by_time(const hs_plan *plan, plan_schedule *schedule, const int
 
 static bool set_order_by_time(const hs_plan *plan, plan_schedule *schedule)
 {
-    const size_t nodes = (size_t)plan->graph->nodes;
-    int32_t *time = hs_alloc((nodes + 1) * sizeof *time), *end = NULL;
-    needs *need = hs_alloc((nodes + 1) * sizeof *need);
-    bool ok = time && need;
-    if (ok) {
-        int32_t latest = -1;
-        find_times(plan, time, need);
-        for (size_t id = 0; id < nodes; id++)
-            latest = later(latest, time[id]);
-        const int32_t turns = 2 * (latest + 2);
-        end = hs_alloc(((size_t)turns + 1) * sizeof *end);
-        ok = end != NULL;
-        if (ok)
-            sort_by_time(plan, schedule, time, turns, end);
-    }
-    hs_free(time);
-    hs_free(need);
-    hs_free(end);
-    return ok ? true : hs__plan_no_memory(plan);
+    const size_t nodes = (size_t)plan->graph->nodes + 1;
+    int32_t *time = hs__pass_alloc(plan, nodes, sizeof *time);
+    needs *need = hs__pass_alloc(plan, nodes, sizeof *need);
+    if (!time || !need)
+        return hs__plan_no_memory(plan);
+    const int32_t turns = 2 * (find_times(plan, time, need) + 2);
+    int32_t *end = hs__pass_alloc(plan, (size_t)turns + 1, sizeof *end);
+    if (!end)
+        return hs__plan_no_memory(plan);
+    sort_by_time(plan, schedule, time, turns, end);
+    return true;
 }
 
 bool hs__schedule_order(const hs_plan *plan, plan_schedule *schedule)
@@ -265,7 +254,7 @@ size_t hs__loop_choose_chunk(const hs_plan *plan, const plan_layout *layout)
 {
     size_t widest = 1;
     for (int e = 0; e < 3; e++)
-        widest = layout->stride[e] > widest ? layout->stride[e] : widest;
+        widest = most(widest, layout->stride[e]);
     return chunk_for(plan, widest * plan->request->element);
 }
 
@@ -281,15 +270,12 @@ static bool make_programs(const hs_plan *plan, plan_code *code, plan_loop *loop,
 {
     const size_t length = plan->schedule->loop_length, chunk = plan->layout->loop_chunk;
     const size_t sizes[2] = { chunk, length % chunk };
-    for (int which = 0; which < 2; which++) {
-        if (sizes[which] == 0 || (which == 0 && length < chunk))
-            continue;
+    for (int which = length < chunk; which < 2 && sizes[which]; which++) {
         program *p = hs__program_make(plan, code, step->node, sizes[which]);
         if (!p)
             return false;
         *(which ? &part->rest : &step->as.program) = p;
-        const size_t scratch = hs__program_scratch(plan, p);
-        loop->scratch = loop->scratch > scratch ? loop->scratch : scratch;
+        loop->scratch = most(loop->scratch, hs__program_scratch(plan, p));
     }
     return true;
 }
@@ -306,7 +292,7 @@ static bool make_part(const hs_plan *plan, plan_code *code, plan_loop *loop, pla
 {
     const graph_node *node = node_at(plan, step->node);
     const loop_role role = role_of(plan, step->node);
-    const bool sums = role == NOT_IN_LOOP && node->count == 1;
+    const bool sums = role == GOES_OVER_VECTOR && node->count == 1;
     *part = (loop_step){
         .sum = sums ? loop->sums++ : -1,
         .parts = role == SUMS_VECTOR,
@@ -314,9 +300,9 @@ static bool make_part(const hs_plan *plan, plan_code *code, plan_loop *loop, pla
         .out_feature =
             plan->layout->node[step->node].local ? 0 : plan->layout->stride[node->extent],
     };
-    if (sums && result_numbers(plan, node) > loop->sum_numbers)
-        loop->sum_numbers = result_numbers(plan, node);
-    if (role == SUMS_VECTOR)
+    if (sums)
+        loop->sum_numbers = most(loop->sum_numbers, result_numbers(plan, node));
+    if (part->parts)
         loop->part_bytes += result_numbers(plan, node) * plan->request->element;
     return step->kind != STEP_PROGRAM || make_programs(plan, code, loop, step, part);
 }
@@ -354,32 +340,31 @@ bool hs__loop_make(const hs_plan *plan, plan_code *code, plan_step *step, int32_
 /* ---- Running ---------------------------------------------------------------------------------- */
 
 typedef struct {
-    const plan_step *step;
+    const plan_loop *loop;
+    const plan_step *step; /* the loop's, the first of them */
     const run_state *state;
-    char *sums;  /* [pieces][sums][2][sum_numbers]: sums and their errors */
-    char *parts; /* [pieces - 1][part_bytes]: products of all pieces but the first */
+    const hs_plan *plan;
+    const batch_kernels *batch;
+    size_t sum_bytes; /* of the numbers of a sum */
+    char *sums;       /* [pieces][sums][2][sum_bytes]: sums and their errors */
+    char *parts;      /* [pieces - 1][part_bytes]: products of all pieces but the first */
 } loop_job;
 
 static char *sum_of(const loop_job *j, size_t piece, int32_t sum)
 {
-    const plan_loop *loop = j->step->loop;
-    return j->sums + (piece * (size_t)loop->sums + (size_t)sum) * 2 * loop->sum_numbers *
-                         j->state->plan->request->element;
+    return j->sums + (piece * (size_t)j->loop->sums + (size_t)sum) * 2 * j->sum_bytes;
 }
 
 static void add_to_sum(const loop_job *j, size_t piece, int32_t sum, const char *v)
 {
-    const plan_request *request = j->state->plan->request;
-    const size_t n = j->step->loop->sum_numbers;
     char *to = sum_of(j, piece, sum);
-    request->batch->add_compensated(n, 1, to, to + n * request->element, v);
+    j->batch->add_compensated(j->loop->sum_numbers, 1, to, to + j->sum_bytes, v);
 }
 
 /* Where a piece adds up its part of the product of step i. */
 static char *part_of(const loop_job *j, size_t piece, int32_t i)
 {
-    const plan_loop *loop = j->step->loop;
-    return piece ? j->parts + (piece - 1) * loop->part_bytes + loop->part[i].part
+    return piece ? j->parts + (piece - 1) * j->loop->part_bytes + j->loop->part[i].part
                  : resolve(j->state, j->step[i].out);
 }
 
@@ -391,41 +376,37 @@ typedef struct {
 
 static void run_dots(const loop_job *j, const loop_chunk *c, run_state *state, char *results)
 {
-    const plan_loop *loop = j->step->loop;
-    hs__joint_dots_run(loop->dots, state, c->first, c->count, results, loop->sum_numbers);
+    const joint_dots *dots = j->loop->dots;
+    hs__joint_dots_run(dots, state, c->first, c->count, results, j->loop->sum_numbers);
     for (size_t k = 0; k < DOT_SUMS; k++)
-        if (loop->dots->sum[k] >= 0)
-            add_to_sum(j, c->piece, loop->dots->sum[k],
-                       results + k * loop->sum_numbers * state->plan->request->element);
+        if (dots->sum[k] >= 0)
+            add_to_sum(j, c->piece, dots->sum[k], results + k * j->sum_bytes);
 }
 
 static void run_program(const loop_job *j, int32_t i, const loop_chunk *c, run_state *state,
                         char *result)
 {
-    const plan_loop *loop = j->step->loop;
     const plan_step *step = &j->step[i];
-    const loop_step *part = &loop->part[i];
-    const program *p = c->count < state->plan->layout->loop_chunk ? part->rest : step->as.program;
+    const loop_step *part = &j->loop->part[i];
+    const program *p = c->count < j->plan->layout->loop_chunk ? part->rest : step->as.program;
     if (part->joint) {
-        if (i == loop->dots->last)
+        if (i == j->loop->dots->last)
             run_dots(j, c, state, result);
     } else if (part->sum >= 0) {
         hs__program_run_from(p, state, c->first, result, false);
         add_to_sum(j, c->piece, part->sum, result);
     } else {
         char *out = resolve(state, step->out);
-        hs__program_run_from(p, state, c->first,
-                             out + c->first * part->out_feature * state->plan->request->element,
-                             adds(step, state));
+        out += c->first * part->out_feature * j->plan->request->element;
+        hs__program_run_from(p, state, c->first, out, adds(step, state));
     }
 }
 
 static void run_chunk(const loop_job *j, const loop_chunk *c, run_state *state, char *result)
 {
-    const plan_loop *loop = j->step->loop;
-    for (int32_t i = 0; i < loop->steps; i++) {
+    for (int32_t i = 0; i < j->loop->steps; i++) {
         const plan_step *step = &j->step[i];
-        const loop_step *part = &loop->part[i];
+        const loop_step *part = &j->loop->part[i];
         if (step->kind == STEP_PROGRAM)
             run_program(j, i, c, state, result);
         else if (step->kind == STEP_RANDOM)
@@ -441,68 +422,62 @@ static void run_chunk(const loop_job *j, const loop_chunk *c, run_state *state, 
 static void run_piece(int piece_, void *context)
 {
     const loop_job *j = context;
-    const hs_plan *plan = j->state->plan;
-    const plan_loop *loop = j->step->loop;
-    const size_t piece = (size_t)piece_, sum_bytes = loop->sum_numbers * plan->request->element;
-    const size_t length = plan->schedule->loop_length, chunk = plan->layout->loop_chunk;
+    const plan_loop *loop = j->loop;
+    const size_t piece = (size_t)piece_, results = results_of(loop) * j->sum_bytes;
+    const size_t length = j->plan->schedule->loop_length, chunk = j->plan->layout->loop_chunk;
     const unsigned denormals = hs_flush_denormals();
     run_state state = *j->state;
     state.threads = 1;
     state.chunk = state.scratch + (size_t)hs_thread_index() * loop->scratch;
-    state.scratch = state.chunk + plan->layout->chunk_bytes;
-    char *result = state.chunk + loop->scratch - results_of(loop) * sum_bytes;
-    memset(result, 0, results_of(loop) * sum_bytes); /* sums are added up in whole vectors */
-    if (loop->sums)
-        memset(sum_of(j, piece, 0), 0, (size_t)loop->sums * 2 * sum_bytes);
-    const size_t chunks = chunks_of(plan);
+    state.scratch = state.chunk + j->plan->layout->chunk_bytes;
+    char *result = state.chunk + loop->scratch - results;
+    memset(result, 0, results); /* sums are added up in whole vectors */
+    memset(sum_of(j, piece, 0), 0, (size_t)loop->sums * 2 * j->sum_bytes);
+    const size_t chunks = chunks_of(j->plan);
     const size_t begin = chunks * piece / loop->pieces, end = chunks * (piece + 1) / loop->pieces;
     for (size_t i = begin; i < end; i++) {
-        const size_t first = i * chunk;
-        run_chunk(j, &(loop_chunk){ piece, first, least(length - first, chunk), i == begin },
-                  &state, result);
+        const size_t first = i * chunk, count = least(length - first, chunk);
+        run_chunk(j, &(loop_chunk){ piece, first, count, i == begin }, &state, result);
     }
     hs_restore_denormals(denormals);
 }
 
-/* Adds up the pieces' parts of the product of step i. */
-static void add_parts(const loop_job *j, int32_t i)
+/* Adds up the pieces' parts of step i, and puts the total where it belongs. */
+static void finish_step(const loop_job *j, int32_t i)
 {
-    const hs_plan *plan = j->state->plan;
-    const graph_node *node = node_at(plan, j->step[i].node);
-    for (size_t piece = 1; piece < j->step->loop->pieces; piece++)
-        plan->request->batch->add(node->count * plan->layout->stride[node->extent],
-                                  part_of(j, 0, i), part_of(j, piece, i));
-}
-
-/* Adds up the pieces' sums of step i, and puts the total where it belongs. */
-static void finish_sum(const loop_job *j, int32_t i, int32_t sum)
-{
-    const run_state *state = j->state;
-    const plan_request *request = state->plan->request;
+    const loop_step *part = &j->loop->part[i];
     const plan_step *step = &j->step[i];
-    for (size_t piece = 1; piece < j->step->loop->pieces; piece++)
-        add_to_sum(j, 0, sum, sum_of(j, piece, sum));
-    const size_t numbers = state->plan->layout->stride[node_at(state->plan, step->node)->extent];
-    char *out = resolve(state, step->out);
-    if (adds(step, state))
-        request->batch->add(numbers, out, sum_of(j, 0, sum));
+    const graph_node *node = node_at(j->plan, step->node);
+    const size_t lanes = j->plan->layout->stride[node->extent];
+    for (size_t piece = 1; piece < j->loop->pieces; piece++) {
+        if (part->parts)
+            j->batch->add(node->count * lanes, part_of(j, 0, i), part_of(j, piece, i));
+        if (part->sum >= 0)
+            add_to_sum(j, 0, part->sum, sum_of(j, piece, part->sum));
+    }
+    if (part->sum < 0)
+        return;
+    char *out = resolve(j->state, step->out), *total = sum_of(j, 0, part->sum);
+    if (adds(step, j->state))
+        j->batch->add(lanes, out, total);
     else
-        memcpy(out, sum_of(j, 0, sum), numbers * request->element);
+        memcpy(out, total, lanes * j->plan->request->element);
 }
 
 void hs__loop_run(const plan_step *step, run_state *state)
 {
     const plan_loop *loop = step->loop;
-    char *sums = state->scratch + loop->threads * loop->scratch;
-    loop_job j = { step, state, sums,
-                   sums + loop->pieces * (size_t)loop->sums * 2 * loop->sum_numbers *
-                              state->plan->request->element };
+    const plan_request *request = state->plan->request;
+    loop_job j = { .loop = loop,
+                   .step = step,
+                   .state = state,
+                   .plan = state->plan,
+                   .batch = request->batch,
+                   .sum_bytes = loop->sum_numbers * request->element,
+                   .sums = state->scratch + loop->threads * loop->scratch };
+    j.parts = sum_of(&j, loop->pieces, 0);
     hs_parallel_for((int)least((size_t)state->threads, loop->threads), (int)loop->pieces, run_piece,
                     &j);
-    for (int32_t i = 0; i < loop->steps; i++) {
-        if (loop->part[i].parts)
-            add_parts(&j, i);
-        if (loop->part[i].sum >= 0)
-            finish_sum(&j, i, loop->part[i].sum);
-    }
+    for (int32_t i = 0; i < loop->steps; i++)
+        finish_step(&j, i);
 }

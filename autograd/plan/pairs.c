@@ -6,8 +6,6 @@
  * be computed. Loops stay where they are, and steps move between them only. */
 #include "passes_internal.h"
 
-#include <string.h>
-
 /* Candidates times nodes: beyond that, a second or more, there are no pairs. */
 static const double most_work = 2e8;
 
@@ -23,14 +21,14 @@ typedef struct {
     const plan_schedule *old; /* the order so far */
     candidate *candidate;     /* in the order of nodes */
     int32_t candidates;
-    int32_t *number; /* of each node among the candidates, or -1 */
-    uint64_t
-        *needed; /* [nodes][words]: a bit for each candidate that a node needs, itself included */
+    int32_t *number;       /* of each node among the candidates, or -1 */
+    uint64_t *needed;      /* [nodes][words]: a bit for each candidate that a node needs */
     uint64_t *layers_done; /* [words]: a bit for each candidate */
     size_t words;
     bool *done;
-    int32_t *order; /* the new one, */
-    int32_t placed; /* as far as it is known */
+    int32_t *order;    /* the new one, */
+    int32_t placed;    /* as far as it is known */
+    int32_t from, end; /* nodes of the old order, between loops, that are put in order now */
     int32_t *position;
 } pair_search;
 
@@ -70,22 +68,32 @@ static void find_candidates(pair_search *s)
     }
 }
 
+static uint64_t *needed_by(const pair_search *s, int32_t id)
+{
+    return s->needed + (size_t)id * s->words;
+}
+
+static void set_bit(uint64_t *bits, int32_t number)
+{
+    if (number >= 0)
+        bits[number / 64] |= (uint64_t)1 << number % 64;
+}
+
 static void find_needed(pair_search *s)
 {
     for (int32_t id = 0; id < s->plan->graph->nodes; id++) {
         const graph_node *node = node_at(s->plan, id);
-        uint64_t *bits = s->needed + (size_t)id * s->words;
-        for (int i = 0; i < node->inputs; i++)
+        for (int i = 0; i < node->inputs; i++) {
             for (size_t word = 0; word < s->words; word++)
-                bits[word] |= s->needed[(size_t)node->input[i] * s->words + word];
-        if (s->number[id] >= 0)
-            bits[s->number[id] / 64] |= (uint64_t)1 << s->number[id] % 64;
+                needed_by(s, id)[word] |= needed_by(s, node->input[i])[word];
+            set_bit(needed_by(s, id), s->number[node->input[i]]);
+        }
     }
 }
 
 static bool needs_layer(const pair_search *s, int32_t id, int32_t number)
 {
-    return s->needed[(size_t)id * s->words + (size_t)number / 64] >> number % 64 & 1;
+    return needed_by(s, id)[number / 64] >> number % 64 & 1;
 }
 
 /* Whether a node is computed by a step of its own, or is part of the value of one. Others, which are computed before or
@@ -113,43 +121,35 @@ static bool has_inputs(const pair_search *s, int32_t id)
 
 static void put(pair_search *s, int32_t id, bool with_last)
 {
-    const int32_t at = s->placed++, number = s->number[id];
+    const int32_t at = s->placed++;
     s->order[at] = id;
     s->position[at] = at == 0 ? 0 : s->position[at - 1] + !with_last;
     s->done[id] = is_step(s, id);
-    if (number >= 0)
-        s->layers_done[number / 64] |= (uint64_t)1 << number % 64;
+    set_bit(s->layers_done, s->number[id]);
 }
 
-/* Nodes from .. end of the old order, between loops. */
-typedef struct {
-    int32_t from, end;
-} stretch;
-
-static bool is_to_do(const pair_search *s, const stretch *in, int32_t number)
+static bool is_to_do(const pair_search *s, int32_t number)
 {
     const int32_t id = s->candidate[number].node, rank = s->old->node[id].rank;
-    return rank >= in->from && rank < in->end && !s->done[id];
+    return rank >= s->from && rank < s->end && !s->done[id];
 }
 
-/* Whether a layer of this stretch needs no other candidate that is still to do. */
+/* Whether a layer needs no candidate that is still to do. */
 static bool is_ready(const pair_search *s, int32_t number)
 {
-    const uint64_t *bits = s->needed + (size_t)s->candidate[number].node * s->words;
-    bool ready = true;
-    for (size_t word = 0; word < s->words && ready; word++) {
-        const uint64_t own = word == (size_t)number / 64 ? (uint64_t)1 << number % 64 : 0;
-        ready = (bits[word] & ~s->layers_done[word] & ~own) == 0;
-    }
-    return ready;
+    const uint64_t *bits = needed_by(s, s->candidate[number].node);
+    for (size_t word = 0; word < s->words; word++)
+        if (bits[word] & ~s->layers_done[word])
+            return false;
+    return true;
 }
 
 /* A layer with the matrix of `a` that does not need `a`: one that is ready, or else one that will be; or -1. */
-static int32_t partner_of(const pair_search *s, const stretch *in, int32_t a, bool *ready)
+static int32_t partner_of(const pair_search *s, int32_t a, bool *ready)
 {
     int32_t later = -1;
     for (int32_t b = s->candidate[a].next; b != a; b = s->candidate[b].next) {
-        if (!is_to_do(s, in, b) || needs_layer(s, s->candidate[b].node, a))
+        if (!is_to_do(s, b) || needs_layer(s, s->candidate[b].node, a))
             continue;
         *ready = is_ready(s, b);
         if (*ready)
@@ -160,9 +160,9 @@ static int32_t partner_of(const pair_search *s, const stretch *in, int32_t a, bo
 }
 
 /* Puts the steps that can be done, of those that stood before `end` in the old order. */
-static void put_others(pair_search *s, const stretch *in, int32_t end)
+static void put_others(pair_search *s, int32_t end)
 {
-    for (int32_t i = in->from; i < end; i++) {
+    for (int32_t i = s->from; i < end; i++) {
         const int32_t id = s->old->order[i];
         if (s->number[id] < 0 && is_step(s, id) && !s->done[id] && has_inputs(s, id))
             put(s, id, false);
@@ -170,115 +170,104 @@ static void put_others(pair_search *s, const stretch *in, int32_t end)
 }
 
 /* Puts a layer, and before it what it needs; and its partner, if b is one. */
-static void put_layer(pair_search *s, const stretch *in, int32_t a, int32_t b)
+static void put_layer(pair_search *s, int32_t a, int32_t b)
 {
     const int32_t id = s->candidate[a].node, partner = b >= 0 ? s->candidate[b].node : id;
     const int32_t rank = s->old->node[id].rank, other = s->old->node[partner].rank;
-    put_others(s, in, rank > other ? rank : other);
+    put_others(s, rank > other ? rank : other);
     put(s, id, false);
     if (partner != id)
         put(s, partner, true);
 }
 
 /* Puts the next layer, with its partner if both are ready; one that may have a partner later only if there is no other. */
-static bool put_next(pair_search *s, const stretch *in)
+static bool put_next(pair_search *s)
 {
     int32_t first = -1, single = -1;
     for (int32_t a = 0; a < s->candidates; a++) {
-        if (!is_to_do(s, in, a) || !is_ready(s, a))
+        if (!is_to_do(s, a) || !is_ready(s, a))
             continue;
         bool both = false;
-        const int32_t partner = partner_of(s, in, a, &both);
+        const int32_t partner = partner_of(s, a, &both);
         if (both) {
-            put_layer(s, in, a, partner);
+            put_layer(s, a, partner);
             return true;
         }
         first = first < 0 ? a : first;
         single = single < 0 && partner < 0 ? a : single;
     }
     if (first >= 0)
-        put_layer(s, in, single >= 0 ? single : first, -1);
+        put_layer(s, single >= 0 ? single : first, -1);
     return first >= 0;
 }
 
-static void order_stretch(pair_search *s, const stretch *in)
+static void order_stretch(pair_search *s)
 {
-    for (int32_t i = in->from; i < in->end; i++)
+    for (int32_t i = s->from; i < s->end; i++)
         if (!is_step(s, s->old->order[i]))
             put(s, s->old->order[i], false);
-    while (put_next(s, in))
+    while (put_next(s))
         ;
-    put_others(s, in, in->end);
+    put_others(s, s->end);
 }
 
 static void order_all(pair_search *s)
 {
     const int32_t nodes = s->plan->graph->nodes;
-    for (int32_t from = 0, end; from < nodes; from = end) {
-        const schedule_node *first = &s->old->node[s->old->order[from]];
-        for (end = from; end < nodes; end++) {
-            const schedule_node *node = &s->old->node[s->old->order[end]];
+    for (s->from = 0; s->from < nodes; s->from = s->end) {
+        const schedule_node *first = &s->old->node[s->old->order[s->from]];
+        for (s->end = s->from; s->end < nodes; s->end++) {
+            const int32_t id = s->old->order[s->end];
+            const schedule_node *node = &s->old->node[id];
             if (node->in_loop != first->in_loop ||
                 (first->in_loop && node->position != first->position))
                 break;
             if (first->in_loop)
-                put(s, s->old->order[end], end > from);
+                put(s, id, s->end > s->from);
         }
         if (!first->in_loop)
-            order_stretch(s, &(stretch){ from, end });
+            order_stretch(s);
     }
 }
 
 static bool allocate(pair_search *s, size_t nodes)
 {
-    s->candidate = hs_alloc(nodes * sizeof *s->candidate);
-    s->number = hs_alloc(nodes * sizeof *s->number);
-    s->done = hs_alloc_zero(nodes, sizeof *s->done);
-    s->order = hs_alloc(nodes * sizeof *s->order);
-    s->position = hs_alloc(nodes * sizeof *s->position);
+    s->candidate = hs__pass_alloc(s->plan, nodes, sizeof *s->candidate);
+    s->number = hs__pass_alloc(s->plan, nodes, sizeof *s->number);
+    s->done = hs__pass_alloc(s->plan, nodes, sizeof *s->done);
+    s->order = hs__pass_alloc(s->plan, nodes, sizeof *s->order);
+    s->position = hs__pass_alloc(s->plan, nodes, sizeof *s->position);
     return s->candidate && s->number && s->done && s->order && s->position;
 }
 
 static bool allocate_bits(pair_search *s, size_t nodes)
 {
     s->words = ((size_t)s->candidates + 63) / 64;
-    s->needed = hs_alloc_zero(nodes * s->words, sizeof *s->needed);
-    s->layers_done = hs_alloc_zero(s->words, sizeof *s->layers_done);
+    s->needed = hs__pass_alloc(s->plan, nodes, s->words * sizeof *s->needed);
+    s->layers_done = hs__pass_alloc(s->plan, s->words, sizeof *s->layers_done);
     return s->needed && s->layers_done;
-}
-
-static void release(pair_search *s)
-{
-    hs_free(s->candidate);
-    hs_free(s->number);
-    hs_free(s->done);
-    hs_free(s->order);
-    hs_free(s->position);
-    hs_free(s->needed);
-    hs_free(s->layers_done);
 }
 
 bool hs__schedule_pairs(const hs_plan *plan, plan_schedule *schedule)
 {
     if (plan->request->starts * plan->request->rows_per_start > 1)
         return true;
-    const size_t nodes = (size_t)plan->graph->nodes + 1;
+    const int32_t nodes = plan->graph->nodes;
     pair_search s = { .plan = plan, .old = schedule };
-    bool ok = allocate(&s, nodes);
-    if (ok)
-        find_candidates(&s);
-    const bool search = ok && s.candidates && (double)s.candidates * (double)nodes < most_work;
-    ok = ok && (!search || allocate_bits(&s, nodes));
-    if (search && ok) {
-        find_needed(&s);
-        order_all(&s);
-        /* Anything that never became ready would be left out: better no pairs than that. */
-        for (int32_t i = 0; s.placed == plan->graph->nodes && i < plan->graph->nodes; i++) {
-            schedule->order[i] = s.order[i];
-            schedule->node[s.order[i]].rank = i;
-            schedule->node[s.order[i]].position = s.position[i];
-        }
+    if (!allocate(&s, (size_t)nodes + 1))
+        return hs__plan_no_memory(plan);
+    find_candidates(&s);
+    if (!s.candidates || (double)s.candidates * (double)nodes >= most_work)
+        return true;
+    if (!allocate_bits(&s, (size_t)nodes))
+        return hs__plan_no_memory(plan);
+    find_needed(&s);
+    order_all(&s);
+    /* Anything that never became ready would be left out: better no pairs than that. */
+    for (int32_t i = 0; s.placed == nodes && i < nodes; i++) {
+        schedule->order[i] = s.order[i];
+        schedule->node[s.order[i]].rank = i;
+        schedule->node[s.order[i]].position = s.position[i];
     }
-    release(&s);
-    return ok ? true : hs__plan_no_memory(plan);
+    return true;
 }

@@ -4,6 +4,9 @@
 
 #include "plan_internal.h"
 
+/* Returns zeroed memory that is freed when the pass ends; NULL if there is none. */
+void *hs__pass_alloc(const hs_plan *plan, size_t count, size_t size);
+
 #define GRAPH_PASS(name, function, optional, doc)                                                  \
     bool function(const hs_plan *plan, plan_graph *graph);
 #define SCHEDULE_PASS(name, function, optional, doc)                                               \

@@ -9,8 +9,8 @@
 
 typedef struct {
     hs_pass about;
-    bool (*on_graph)(const hs_plan *plan,
-                     plan_graph *graph); /* one of these, or none for a switch */
+    /* One of these, or none for a switch: */
+    bool (*on_graph)(const hs_plan *plan, plan_graph *graph);
     bool (*on_schedule)(const hs_plan *plan, plan_schedule *schedule);
     bool (*on_layout)(const hs_plan *plan, plan_layout *layout);
     bool (*on_code)(const hs_plan *plan, plan_code *code);
@@ -77,15 +77,15 @@ static hs_status read_passes(const char *list, const char *where, unsigned *bits
         char known[300] = "";
         bool found = false;
         for (unsigned i = 0; i < PASS_COUNT; i++) {
-            const hs_pass *pass = &pass_table[i].about;
-            if (!pass->optional)
+            const char *name = pass_table[i].about.name;
+            const size_t used = strlen(known);
+            if (!pass_table[i].about.optional)
                 continue;
-            if (strlen(pass->name) == length && strncmp(pass->name, at, length) == 0) {
+            if (strlen(name) == length && strncmp(name, at, length) == 0) {
                 *bits |= 1u << i;
                 found = true;
             }
-            const size_t used = strlen(known);
-            snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", pass->name);
+            snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "", name);
         }
         if (!found)
             return hs_message_fail(message, HS_EINVAL,
@@ -94,14 +94,6 @@ static hs_status read_passes(const char *list, const char *where, unsigned *bits
         at += length;
     }
     return HS_OK;
-}
-
-static unsigned all_optional(void)
-{
-    unsigned bits = 0;
-    for (unsigned i = 0; i < PASS_COUNT; i++)
-        bits |= (unsigned)pass_table[i].about.optional << i;
-    return bits;
 }
 
 static hs_status read_options(plan_request *request, const hs_plan_options *options,
@@ -121,17 +113,21 @@ static hs_status read_options(plan_request *request, const hs_plan_options *opti
         return hs_message_fail(message, HS_EOVERFLOW,
                                "hs_plan_new: %zu starts of %zu rows each are more than %lu rows",
                                request->starts, request->rows_per_start, (unsigned long)UINT32_MAX);
-    if (options
-            ->trace) /* a traced plan keeps every node apart, so that the first bad one can be named */
-        request->without = all_optional();
-    hs_status status =
-        read_passes(options->without, "hs_plan_options.without", &request->without, message);
-    if (!status)
-        status = read_passes(getenv("HASTINGS_PLAN_WITHOUT"), "HASTINGS_PLAN_WITHOUT",
-                             &request->without, message);
-    return status
-               ? status
-               : read_passes(options->always, "hs_plan_options.always", &request->always, message);
+    /* A traced plan keeps every node apart, so that the first bad one can be named. */
+    for (int pass = 0; options->trace && pass < PASS_COUNT; pass++)
+        request->without |= (unsigned)pass_table[pass].about.optional << pass;
+    const struct {
+        const char *names, *where;
+        unsigned *bits;
+    } list[] = {
+        { options->without, "hs_plan_options.without", &request->without },
+        { getenv("HASTINGS_PLAN_WITHOUT"), "HASTINGS_PLAN_WITHOUT", &request->without },
+        { options->always, "hs_plan_options.always", &request->always },
+    };
+    hs_status status = HS_OK;
+    for (int i = 0; i < 3 && !status; i++)
+        status = read_passes(list[i].names, list[i].where, list[i].bits, message);
+    return status;
 }
 
 /* ---- Making ---------------------------------------------------------------------------------- */
@@ -145,7 +141,7 @@ typedef struct {
     plan_layout layout;
     plan_code code;
     plan_memory memory;
-    hs_arena arena;
+    hs_arena arena, scratch;
     hs_message message;
     hs_status status;
 } plan_block;
@@ -154,23 +150,29 @@ static bool run_pass(plan_block *block, plan_pass pass)
 {
     const hs_plan *plan = &block->plan;
     const pass_row *row = &pass_table[pass];
-    if (!runs_pass(plan, pass))
-        return true;
-    if (row->on_graph)
-        return row->on_graph(plan, &block->graph);
-    if (row->on_schedule)
-        return row->on_schedule(plan, &block->schedule);
-    if (row->on_layout)
-        return row->on_layout(plan, &block->layout);
-    return !row->on_code || row->on_code(plan, &block->code);
+    return !runs_pass(plan, pass) ? true
+           : row->on_graph        ? row->on_graph(plan, &block->graph)
+           : row->on_schedule     ? row->on_schedule(plan, &block->schedule)
+           : row->on_layout       ? row->on_layout(plan, &block->layout)
+           : row->on_code         ? row->on_code(plan, &block->code)
+                                  : true;
 }
 
 static bool run_passes(plan_block *block)
 {
-    for (int pass = 0; pass < PASS_COUNT; pass++)
-        if (hs__plan_is_interrupted(&block->plan) || !run_pass(block, (plan_pass)pass))
-            return false;
-    return true;
+    bool ok = true;
+    for (int pass = 0; ok && pass < PASS_COUNT; pass++) {
+        ok = !hs__plan_is_interrupted(&block->plan) && run_pass(block, (plan_pass)pass);
+        hs_arena_free(&block->scratch);
+    }
+    return ok;
+}
+
+void *hs__pass_alloc(const hs_plan *plan, size_t count, size_t size)
+{
+    size_t bytes;
+    void *memory = hs_size_mul(count, size, &bytes) ? hs_arena_alloc(plan->scratch, bytes) : NULL;
+    return memory ? memset(memory, 0, bytes) : NULL;
 }
 
 static bool are_outputs_ok(const hs_var *outputs, size_t n)
@@ -207,6 +209,7 @@ static plan_block *new_block(const hs_var *outputs, size_t n)
                          .code = &b->code,
                          .memory = &b->memory,
                          .arena = &b->arena,
+                         .scratch = &b->scratch,
                          .message = &b->message,
                          .status = &b->status };
     return b;

@@ -74,6 +74,7 @@ struct hs_plan {
     const plan_code *code;
     plan_memory *memory;
     hs_arena *arena;     /* of everything that passes make */
+    hs_arena *scratch;   /* of the present pass */
     hs_message *message; /* the error of making it, or of the last run */
     hs_status *status;   /* of making it */
     int threads;

@@ -71,28 +71,31 @@ static int32_t last_in_chain(int32_t *merged_into, int32_t sum)
 }
 
 /* Whether a node adds two sums over the batch that nothing else needs. */
-static bool adds_two_sums(const hs_plan *plan, const plan_schedule *schedule, int32_t id)
+static bool adds_two_sums(const hs_plan *plan, int32_t id)
 {
     const graph_node *node = node_at(plan, id);
     if (is_unused(node) || node->op != OP_add || node->stage != STAGE_AFTER ||
-        schedule->node[id].making != BY_STEP)
+        scheduled(plan, id)->making != BY_STEP)
         return false;
-    const int32_t x = node->input[0], y = node->input[1];
-    const graph_node *a = node_at(plan, x), *b = node_at(plan, y);
-    return schedule->node[x].sum >= 0 && schedule->node[y].sum >= 0 && a->uses == 1 &&
-           b->uses == 1 && !a->output && !b->output && x != y && has_shape(a, &b->shape);
+    for (int i = 0; i < 2; i++) {
+        const graph_node *in = node_at(plan, node->input[i]);
+        if (scheduled(plan, node->input[i])->sum < 0 || in->uses != 1 || in->output ||
+            !has_shape(in, &node_at(plan, node->input[0])->shape))
+            return false;
+    }
+    return node->input[0] != node->input[1];
 }
 
 bool hs__schedule_merge_sums(const hs_plan *plan, plan_schedule *schedule)
 {
     schedule_node *node = schedule->node;
-    int32_t *into = hs_alloc(((size_t)schedule->sums + 1) * sizeof *into);
+    int32_t *into = hs__pass_alloc(plan, (size_t)schedule->sums + 1, sizeof *into);
     if (!into)
         return hs__plan_no_memory(plan);
     for (int32_t sum = 0; sum < schedule->sums; sum++)
         into[sum] = sum;
     for (int32_t id = 0; id < plan->graph->nodes; id++) {
-        if (!adds_two_sums(plan, schedule, id))
+        if (!adds_two_sums(plan, id))
             continue;
         const int32_t *in = node_at(plan, id)->input;
         node[id].sum = last_in_chain(into, node[in[0]].sum);
@@ -102,6 +105,5 @@ bool hs__schedule_merge_sums(const hs_plan *plan, plan_schedule *schedule)
     for (int32_t id = 0; id < plan->graph->nodes; id++)
         if (node[id].sum >= 0)
             node[id].sum = last_in_chain(into, node[id].sum);
-    hs_free(into);
     return true;
 }

@@ -26,9 +26,8 @@ typedef struct {
     int32_t product;     /* the matmul whose step computes this node, or -1 */
     int32_t sum;         /* number of the sum over the batch, or -1 */
     int32_t rank;        /* in the order of nodes */
-    int32_t
-        position; /* in the order of steps; steps of a loop share one, and so do paired layers */
-    bool in_loop; /* computed chunk by chunk: see loops.c */
+    int32_t position; /* in the order of steps; those of a loop share one, and paired layers too */
+    bool in_loop;     /* computed chunk by chunk: see loops.c */
 } schedule_node;
 
 /* The rest of a product's step: the nodes that it takes in after the product itself. */

@@ -43,32 +43,28 @@ static void find_sigmoids(const plan_graph *graph, const bool *factor, int32_t *
 bool hs__graph_link_sigmoids(const hs_plan *plan, plan_graph *graph)
 {
     const size_t nodes = (size_t)graph->nodes + 1;
-    bool *summed = hs_alloc_zero(nodes, 2 * sizeof *summed), *factor = summed + nodes;
-    int32_t *sigmoid = hs_alloc(nodes * sizeof *sigmoid);
-    bool ok = summed && sigmoid;
-    if (ok) {
-        hs__graph_find_summed_softplus(graph, summed);
-        find_factors(graph, factor);
-        find_sigmoids(graph, factor, sigmoid);
-    }
-    for (int32_t id = 0; ok && id < graph->nodes; id++) {
+    bool *summed = hs__pass_alloc(plan, nodes, sizeof *summed);
+    bool *factor = hs__pass_alloc(plan, nodes, sizeof *factor);
+    int32_t *sigmoid = hs__pass_alloc(plan, nodes, sizeof *sigmoid);
+    if (!summed || !factor || !sigmoid)
+        return hs__plan_no_memory(plan);
+    hs__graph_find_summed_softplus(graph, summed);
+    find_factors(graph, factor);
+    find_sigmoids(graph, factor, sigmoid);
+    for (int32_t id = 0; id < graph->nodes; id++) {
         graph_node *node = &graph->node[id];
         if (!summed[id] || !is_alike(node, &graph->node[node->input[0]]))
             continue;
-        const int32_t stored = sigmoid[node->input[0]];
+        const int32_t of = node->input[0], stored = sigmoid[of];
         if (stored < 0 || stored > id)
             continue;
-        int32_t *input = hs_arena_alloc(plan->arena, 2 * sizeof *input);
-        ok = input != NULL;
-        if (!ok)
-            break;
-        input[0] = node->input[0];
-        input[1] = stored;
-        node->input = input;
+        node->input = hs_arena_alloc(plan->arena, 2 * sizeof *node->input);
+        if (!node->input)
+            return hs__plan_no_memory(plan);
+        node->input[0] = of;
+        node->input[1] = stored;
         node->inputs = 2;
         graph->node[stored].uses++;
     }
-    hs_free(summed);
-    hs_free(sigmoid);
-    return ok ? true : hs__plan_no_memory(plan);
+    return true;
 }

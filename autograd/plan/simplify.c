@@ -6,11 +6,21 @@
 
 #include <hastings/tensor/number.h>
 
-enum { LOOK_AGAIN = -3 };
+#include <string.h>
+
+enum { LOOK_AGAIN = -2 };
 
 static const graph_node *at(const graph_builder *b, int32_t id)
 {
     return &b->graph->node[id];
+}
+
+/* The value under any nodes of an op with one operand. */
+static int32_t under(const graph_builder *b, op_code op, int32_t id)
+{
+    while (at(b, id)->op == op)
+        id = at(b, id)->input[0];
+    return id;
 }
 
 static bool is_constant(const graph_builder *b, int32_t id, double number)
@@ -29,12 +39,14 @@ static int32_t itself_or_none(const graph_builder *b, int32_t id, const graph_no
     return stands_for(b, id, node) ? id : NO_NODE;
 }
 
-/* Operand 1 - i, if operand i is this constant and the other can stand for the node. */
-static int32_t without_constant(const graph_builder *b, const graph_node *node, int i,
+/* The other operand, if one from operand `first` on is this constant, and the other can stand for the node. */
+static int32_t without_constant(const graph_builder *b, const graph_node *node, int first,
                                 double number)
 {
-    return is_constant(b, node->input[i], number) ? itself_or_none(b, node->input[1 - i], node)
-                                                  : NO_NODE;
+    for (int i = first; i < 2; i++)
+        if (is_constant(b, node->input[i], number) && stands_for(b, node->input[1 - i], node))
+            return node->input[1 - i];
+    return NO_NODE;
 }
 
 /* A constant as kernels see it. */
@@ -79,20 +91,17 @@ static int32_t simplify_elementwise(graph_builder *b, graph_node *node)
 {
     int32_t *in = node->input;
     for (int i = 0; i < node->inputs; i++)
-        while (at(b, in[i])->op == OP_broadcast)
-            in[i] = at(b, in[i])->input[0];
+        in[i] = under(b, OP_broadcast, in[i]);
     double number;
     if (fold(b, node, &number)) {
-        const int32_t folded = hs__graph_constant(b, number, node->tape_id);
-        if (folded < 0)
-            return OUT_OF_MEMORY;
+        const int32_t folded = hs__graph_constant(b, number);
         if (stands_for(b, folded, node))
             return folded;
         node->attributes = NULL;
         become(node, OP_broadcast, folded, -1);
         return NO_NODE;
     }
-    if ((hs__op_table[node->op].traits & OP_COMMUTES) && in[0] > in[1])
+    if ((hs__op_table[node->op].traits & COMMUTES) && in[0] > in[1])
         become(node, node->op, in[1], in[0]);
     return NO_NODE;
 }
@@ -115,10 +124,10 @@ static int32_t constant_multiple(const graph_builder *b, int32_t id, double *con
 /* Makes `node` a constant times a value. */
 static int32_t become_multiple(graph_builder *b, graph_node *node, double constant, int32_t of)
 {
-    int32_t factor = -1;
-    if (constant != -1 && (factor = hs__graph_constant(b, constant, node->tape_id)) < 0)
-        return OUT_OF_MEMORY;
-    become(node, factor < 0 ? OP_neg : OP_mul, of, factor);
+    if (constant == -1)
+        become(node, OP_neg, of, -1);
+    else
+        become(node, OP_mul, of, hs__graph_constant(b, constant));
     return LOOK_AGAIN;
 }
 
@@ -143,11 +152,8 @@ static int32_t negate_smaller(graph_builder *b, graph_node *node, int i)
 {
     const int32_t a = at(b, node->input[i])->input[0];
     const graph_node other = *at(b, node->input[1 - i]);
-    const int32_t negative = hs__graph_make(b, OP_neg, node->input[1 - i], -1, other.extent,
-                                            &other.shape, node->tape_id);
-    if (negative < 0)
-        return OUT_OF_MEMORY;
-    become(node, OP_mul, a, negative);
+    become(node, OP_mul, a,
+           hs__graph_make(b, OP_neg, node->input[1 - i], -1, other.extent, &other.shape));
     return LOOK_AGAIN;
 }
 
@@ -167,11 +173,9 @@ static int32_t simplify_neg(graph_builder *b, graph_node *node)
 static int32_t simplify_mul(graph_builder *b, graph_node *node)
 {
     const int32_t *in = node->input;
-    for (int i = 0; i < 2; i++) {
-        const int32_t other = without_constant(b, node, i, 1);
-        if (other >= 0)
-            return other;
-    }
+    const int32_t other = without_constant(b, node, 0, 1);
+    if (other >= 0)
+        return other;
     if (in[0] == in[1]) {
         become(node, OP_square, in[0], -1);
         return LOOK_AGAIN;
@@ -204,69 +208,50 @@ static int32_t simplify_div(graph_builder *b, graph_node *node)
 /* A sum of softplus may read the sigmoid, if a gradient needs that too: then it comes first. */
 static int32_t simplify_softplus(graph_builder *b, graph_node *node)
 {
-    const int32_t sigmoid = hs__graph_make(b, OP_sigmoid, node->input[0], -1, node->extent,
-                                           &node->shape, node->tape_id);
-    return sigmoid < 0 ? OUT_OF_MEMORY : NO_NODE;
+    hs__graph_make(b, OP_sigmoid, node->input[0], -1, node->extent, &node->shape);
+    return NO_NODE;
 }
 
-/* The parts that a value is joined from along an axis: itself, unless it is so joined. */
-static int parts_of(const graph_builder *b, int32_t id, int axis, const int32_t **parts)
+/* Writes the parts that a value is joined from along an axis, or itself, and returns their number. */
+static int put_parts(const graph_builder *b, int32_t id, int axis, int32_t *parts)
 {
-    const graph_node *node = &b->graph->node[id];
+    const graph_node *node = at(b, id);
     const bool joined = node->op == OP_concat && node->attributes->axis == axis;
-    *parts = joined ? node->input : NULL;
-    return joined ? node->inputs : 1;
+    const int count = joined ? node->inputs : 1;
+    memcpy(parts, joined ? node->input : &id, (size_t)count * sizeof *parts);
+    return count;
 }
 
 /* Two values padded with zeros, of which one begins where the other ends, as gradients of slices: their sum is both
  * joined, and padded if they do not fill everything.  */
 static int32_t join_pads(graph_builder *b, graph_node *node)
 {
-    const graph_node *pad[2] = { &b->graph->node[node->input[0]], &b->graph->node[node->input[1]] };
+    const graph_node *pad[2] = { at(b, node->input[0]), at(b, node->input[1]) };
     for (int i = 0; i < 2; i++)
-        if (pad[i]->op != OP_pad || pad[i]->extent != node->extent ||
-            !has_shape(pad[i], &node->shape))
+        if (pad[i]->op != OP_pad || !is_alike(pad[i], node) ||
+            pad[i]->attributes->axis != pad[0]->attributes->axis)
             return NO_NODE;
-    const int axis = pad[0]->attributes->axis;
-    if (pad[1]->attributes->axis != axis)
-        return NO_NODE;
     const int low = pad[0]->attributes->first > pad[1]->attributes->first;
-    const graph_node below = *pad[low], above = *pad[1 - low];
-    const int32_t ends[2] = { below.input[0], above.input[0] };
-    hs_shape shape = b->graph->node[ends[0]].shape;
-    if (below.attributes->first + shape.dim[axis] != above.attributes->first)
+    const op_attributes below = *pad[low]->attributes, above = *pad[1 - low]->attributes;
+    const int32_t ends[2] = { pad[low]->input[0], pad[1 - low]->input[0] };
+    hs_shape shape = at(b, ends[0])->shape;
+    if (below.first + shape.dim[below.axis] != above.first)
         return NO_NODE;
-    shape.dim[axis] += b->graph->node[ends[1]].shape.dim[axis];
-    const int32_t *parts[2];
-    const int count[2] = { parts_of(b, ends[0], axis, &parts[0]),
-                           parts_of(b, ends[1], axis, &parts[1]) };
-    op_attributes *attributes = hs_arena_alloc(b->plan->arena, 2 * sizeof *attributes);
-    int32_t *input =
-        hs_arena_alloc(b->plan->arena, (size_t)(count[0] + count[1] + 1) * sizeof *input);
-    if (!attributes || !input)
-        return OUT_OF_MEMORY;
-    for (int k = 0, at = 0; k < 2; k++)
-        for (int i = 0; i < count[k]; i++)
-            input[at++] = parts[k] ? parts[k][i] : ends[k];
-    attributes[0] = attributes[1] = (op_attributes){ .axis = axis };
-    graph_node joined = { .op = OP_concat,
-                          .extent = node->extent,
-                          .shape = shape,
-                          .count = hs_shape_count(&shape),
-                          .inputs = count[0] + count[1],
-                          .input = input,
-                          .attributes = &attributes[0],
-                          .tape_id = node->tape_id };
-    const int32_t id = hs__graph_add(b, &joined);
-    if (id < 0)
-        return OUT_OF_MEMORY;
-    attributes[1].first = below.attributes->first;
-    attributes[1].end = above.attributes->end;
-    if (attributes[1].first == 0 && attributes[1].end == 0)
+    shape.dim[below.axis] += at(b, ends[1])->shape.dim[below.axis];
+    op_attributes *attributes = hs__graph_alloc(b, 2 * sizeof *attributes);
+    const size_t most = (size_t)at(b, ends[0])->inputs + (size_t)at(b, ends[1])->inputs + 2;
+    int32_t *input = hs__graph_alloc(b, most * sizeof *input);
+    if (b->no_memory)
+        return NO_NODE;
+    int count = put_parts(b, ends[0], below.axis, input);
+    count += put_parts(b, ends[1], below.axis, input + count);
+    attributes[0] = (op_attributes){ .axis = below.axis };
+    attributes[1] = (op_attributes){ .axis = below.axis, .first = below.first, .end = above.end };
+    const int32_t id =
+        hs__graph_make_of(b, OP_concat, input, count, node->extent, &shape, &attributes[0]);
+    if (below.first == 0 && above.end == 0)
         return id;
-    node->op = OP_pad;
-    node->inputs = 1;
-    node->input[0] = id;
+    become(node, OP_pad, id, -1);
     node->attributes = &attributes[1];
     return NO_NODE;
 }
@@ -276,19 +261,16 @@ static int32_t double_value(graph_builder *b, graph_node *node)
 {
     double c;
     const int32_t of = constant_multiple(b, node->input[0], &c);
-    return of >= 0 && is_moderate(c) ? become_multiple(b, node, 2 * c, of)
-                                     : become_multiple(b, node, 2, node->input[0]);
+    if (of >= 0 && is_moderate(c))
+        return become_multiple(b, node, 2 * c, of);
+    return become_multiple(b, node, 2, node->input[0]);
 }
 
 static int32_t simplify_add(graph_builder *b, graph_node *node)
 {
     const int32_t *in = node->input;
-    for (int i = 0; i < 2; i++) {
-        const int32_t other = without_constant(b, node, i, 0);
-        if (other >= 0)
-            return other;
-    }
-    const int32_t joined = join_pads(b, node);
+    const int32_t other = without_constant(b, node, 0, 0);
+    const int32_t joined = other >= 0 ? other : join_pads(b, node);
     if (joined != NO_NODE || node->op != OP_add)
         return joined;
     if (in[0] == in[1])
@@ -305,28 +287,19 @@ static int32_t simplify_add(graph_builder *b, graph_node *node)
 
 static int32_t simplify_reshape(graph_builder *b, graph_node *node)
 {
-    int32_t *in = node->input;
-    while (at(b, in[0])->op == OP_reshape)
-        in[0] = at(b, in[0])->input[0];
-    const graph_node *of = at(b, in[0]);
+    const int32_t in = node->input[0] = under(b, OP_reshape, node->input[0]);
+    const graph_node *of = at(b, in);
     if (of->op == OP_broadcast && at(b, of->input[0])->count == 1) { /* one number, any shape */
         become(node, OP_broadcast, of->input[0], -1);
         return NO_NODE;
     }
-    return itself_or_none(b, in[0], node);
+    return itself_or_none(b, in, node);
 }
 
 static int32_t simplify_broadcast(graph_builder *b, graph_node *node)
 {
-    while (at(b, node->input[0])->op == OP_broadcast)
-        node->input[0] = at(b, node->input[0])->input[0];
+    node->input[0] = under(b, OP_broadcast, node->input[0]);
     return itself_or_none(b, node->input[0], node);
-}
-
-/* The node under a reshape, or the node itself. */
-static int32_t under_reshape(const graph_builder *b, int32_t id)
-{
-    return b->graph->node[id].op == OP_reshape ? b->graph->node[id].input[0] : id;
 }
 
 /* Which operand of the multiplication that makes operand i of a product is one number, for the batch or for each row,
@@ -334,11 +307,11 @@ static int32_t under_reshape(const graph_builder *b, int32_t id)
 enum { SIGN = 2 };
 static int factor_of(const graph_builder *b, const graph_node *product, int i)
 {
-    const graph_node *scaled = &b->graph->node[under_reshape(b, product->input[i])];
+    const graph_node *scaled = at(b, under(b, OP_reshape, product->input[i]));
     if (scaled->op == OP_neg && stands_for(b, scaled->input[0], scaled))
         return SIGN;
     for (int k = 0; scaled->op == OP_mul && k < 2; k++) {
-        const graph_node *factor = &b->graph->node[scaled->input[k]];
+        const graph_node *factor = at(b, scaled->input[k]);
         if (factor->count == 1 && factor->extent <= product->extent &&
             stands_for(b, scaled->input[1 - k], scaled))
             return k;
@@ -351,29 +324,27 @@ static int factor_of(const graph_builder *b, const graph_node *product, int i)
 static int32_t simplify_matmul(graph_builder *b, graph_node *node)
 {
     for (int i = 0; i < 2; i++) {
-        const int32_t in = node->input[i], scaled = under_reshape(b, in);
+        const int32_t in = node->input[i], scaled = under(b, OP_reshape, in);
         const int k = factor_of(b, node, i);
-        if (k < 0 || b->graph->node[scaled].count <= node->count || node->extent == HS_SHARED ||
-            b->graph->node[node->input[1 - i]].extent != HS_SHARED)
+        if (k < 0 || at(b, scaled)->count <= node->count || node->extent == HS_SHARED ||
+            at(b, node->input[1 - i])->extent != HS_SHARED)
             continue;
-        const int32_t factor = k == SIGN ? -1 : b->graph->node[scaled].input[k];
-        int32_t *inputs = hs_arena_alloc(b->plan->arena, 3 * sizeof *inputs);
-        if (!inputs)
-            return OUT_OF_MEMORY;
-        int32_t vector = inputs[2] = b->graph->node[scaled].input[k == 0];
+        const graph_node multiple = *at(b, scaled);
+        int32_t *inputs = hs__graph_alloc(b, 3 * sizeof *inputs);
+        if (b->no_memory)
+            return NO_NODE;
+        inputs[i] = inputs[2] = multiple.input[k == 0];
+        inputs[1 - i] = node->input[1 - i];
         if (in != scaled) {
-            graph_node shaped = b->graph->node[in];
-            shaped.input = inputs + 2;
-            vector = hs__graph_find(b, &shaped);
+            graph_node shaped = *at(b, in);
+            shaped.input = &inputs[2];
+            inputs[i] = hs__graph_find(b, &shaped);
         }
         graph_node product = *node;
         product.input = inputs;
-        inputs[i] = vector;
-        inputs[1 - i] = node->input[1 - i];
-        const int32_t made = vector < 0 ? -1 : hs__graph_find(b, &product);
-        if (made < 0)
-            return OUT_OF_MEMORY;
-        node->attributes = b->graph->node[scaled].attributes;
+        const int32_t made = hs__graph_find(b, &product);
+        const int32_t factor = multiple.input[k == SIGN ? 0 : k];
+        node->attributes = multiple.attributes;
         if (k == SIGN)
             become(node, OP_neg, made, -1);
         else
@@ -403,8 +374,8 @@ int32_t hs__simplify_node(graph_builder *b, graph_node *node)
             found = simplify_elementwise(b, node);
         if (found == NO_NODE && rule_of[node->op])
             found = rule_of[node->op](b, node);
-    } while (found == LOOK_AGAIN);
-    return found;
+    } while (found == LOOK_AGAIN && !b->no_memory);
+    return found == LOOK_AGAIN ? NO_NODE : found;
 }
 
 bool hs__graph_simplify(const hs_plan *plan, plan_graph *graph)
