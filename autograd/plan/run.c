@@ -109,6 +109,19 @@ static char *workspace_of(const hs_plan *plan, size_t worker)
     return workspace;
 }
 
+/* The state of a thread for shards, or for the stages around them. */
+static run_state state_of(const hs_plan *plan, const hs_run *run, size_t worker, int threads)
+{
+    char *workspace = workspace_of(plan, worker);
+    return (run_state){ .plan = plan,
+                        .run = run,
+                        .workspace = workspace,
+                        .scratch = workspace + plan->memory->scratch_offset,
+                        .first_shard = true,
+                        .lanes = { 1, 0, 0 },
+                        .threads = threads };
+}
+
 /* The sums of accumulator i; NULL for the first, which are the totals. */
 static char *accumulator_at(const hs_plan *plan, int i)
 {
@@ -118,7 +131,7 @@ static char *accumulator_at(const hs_plan *plan, int i)
 static char *sum_in(const hs_plan *plan, int32_t sum, int accumulator)
 {
     char *sums = accumulator_at(plan, accumulator);
-    return sums ? sums + plan->memory->sum_offset[sum] : plan->memory->total[sum];
+    return sums ? sums + plan->memory->sum[sum].offset : plan->memory->sum[sum].total;
 }
 
 /* Adds the sums of one accumulator to those of another; bytes from .. until of all sums, seen as one row. */
@@ -126,7 +139,7 @@ static void add_sums(const hs_plan *plan, int to, int other, size_t from, size_t
 {
     const size_t element = plan->request->element;
     for (int32_t i = 0; i < plan->schedule->sums; i++) {
-        const size_t offset = plan->memory->sum_offset[i];
+        const size_t offset = plan->memory->sum[i].offset;
         const size_t end = offset + plan->layout->sum_count[i] * element;
         const size_t lo = from > offset ? from : offset, hi = until < end ? until : end;
         if (lo < hi)
@@ -161,12 +174,9 @@ static void run_shards(int i, void *context)
     const plan_layout *layout = plan->layout;
     const size_t accumulators = (size_t)layout->accumulators, n = plan->request->rows_per_start;
     const unsigned denormals = hs_flush_denormals();
-    run_state state = { .plan = plan, .run = request->run, .threads = request->threads };
-    state.workspace = workspace_of(plan, accumulators > 1 ? (size_t)hs_thread_index() : 0);
-    state.scratch = state.workspace + plan->memory->scratch_offset;
+    const size_t worker = accumulators > 1 ? (size_t)hs_thread_index() : 0;
+    run_state state = state_of(plan, request->run, worker, request->threads);
     state.accumulator = accumulator_at(plan, i);
-    state.first_shard = true;
-    state.lanes[HS_SHARED] = 1;
     const size_t first = layout->shards * (size_t)i / accumulators;
     const size_t end = layout->shards * ((size_t)i + 1) / accumulators;
     for (size_t shard = first; shard < end; shard++) {
@@ -254,10 +264,7 @@ hs_status hs_plan_run(hs_plan *plan, const hs_run *run)
     const bool trace = plan->request->trace;
     const int threads = hs_pace_begin(&plan->pace, plan->threads);
     run_request request = { .plan = plan, .run = run };
-    run_state state = { .plan = plan, .run = run, .threads = threads, .lanes = { 1, 0, 0 } };
-    state.workspace = workspace_of(plan, 0);
-    state.scratch = state.workspace + plan->memory->scratch_offset;
-    state.first_shard = true;
+    run_state state = state_of(plan, run, 0, threads);
     if (trace)
         inspect_others(plan, &state, false);
     const unsigned denormals = hs_flush_denormals();
@@ -296,7 +303,7 @@ const hs_factors *hs_plan_factors(const hs_plan *plan, hs_var output)
     const int i = find_output(plan, output);
     return i < 0 || !plan->memory->output[i].is_sum
                ? NULL
-               : plan->code->factors[scheduled(plan, plan->graph->output[i])->sum];
+               : plan->code->sum[scheduled(plan, plan->graph->output[i])->sum].factors;
 }
 
 double hs_plan_scalar(const hs_plan *plan, hs_var output)
@@ -340,12 +347,9 @@ hs_plan_facts hs_plan_describe(const hs_plan *plan)
     for (int stage = 0; stage < STAGE_COUNT; stage++)
         for (int32_t i = 0; i < plan->code->steps[stage]; i++) {
             const plan_step *step = &plan->code->step[stage][i];
-            const graph_node *node = node_at(plan, step->node);
-            hs_extent batch = node->extent;
-            if (node->sums_batch)
-                batch = node_at(plan, node->input[0])->extent;
             facts.steps++;
-            facts.flops += flops_of(step) * (double)hs__plan_copies(plan, batch);
+            facts.flops +=
+                flops_of(step) * (double)hs__plan_copies(plan, space_of(plan, step)->extent);
             facts.matrix_bytes += stage == STAGE_SHARD ? bytes_of_matrix(plan, i) : 0;
         }
     return facts;

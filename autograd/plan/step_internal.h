@@ -51,8 +51,7 @@ typedef struct {
     bool sum_softplus; /* the sum is one of softplus of the result, */
     int sigmoid;       /* of which this operand is the sigmoid, or -1 */
     bool inner_starts; /* sums the lanes of each start point apart */
-    size_t tile; /* rows of a tile; 1: none; a value that is summed in place may have more rows
-                          than fit into a block */
+    size_t tile;       /* rows; 1: none; more than fit into a block if a value is summed in place */
     size_t out_stride[LOOP_DIMS]; /* kept dimensions */
     int operands, steps, registers;
     program_operand *operand;
@@ -125,9 +124,13 @@ typedef enum {
     STEP_CALL,    /* a function in C */
 } step_kind;
 
-/* [outer][length][inner] of the value that an op along an axis reads; of the result for concat. */
-typedef struct {
-    size_t outer, length, inner;
+/* An op along an axis reads [outer][length][inner], and makes [outer][made][inner]. concat reads several of these. */
+typedef struct axis_step {
+    size_t outer, length, made;
+    size_t inner, bytes; /* elements, lanes and padding included; and their bytes */
+    const op_attributes *attributes;
+    const batch_kernels *batch;
+    void (*move)(const struct axis_step *s, char *made, const char *from); /* for one of `outer` */
 } axis_step;
 
 typedef struct {
@@ -138,7 +141,6 @@ typedef struct {
     place tail_in[3]; /* bias, add, gate */
     place left_sum;
     bool begins_left_sum;
-    double flops;    /* per lane */
     void *factor[2]; /* where the factors of an outer product are kept, if it is not computed */
 } product_step;
 
@@ -147,10 +149,9 @@ struct plan_step {
     step_kind kind;
     int32_t node;
     bool makes_value; /* its node's value is complete after it */
-    bool
-        begins_sum; /* the first step of a sum over the batch: overwrites in an accumulator's first shard */
-    bool paired;     /* computes the next step's layer too */
-    plan_loop *loop; /* if the step is the first of one */
+    bool begins_sum;  /* of a sum over the batch: overwrites in an accumulator's first shard */
+    bool paired;      /* computes the next step's layer too */
+    plan_loop *loop;  /* if the step is the first of one */
     place out;
     place in[3];
     union {
@@ -161,12 +162,19 @@ struct plan_step {
     } as;
 };
 
+/* The steps of a sum over the batch. */
+typedef struct {
+    bool begun;          /* a step of it was made */
+    bool whole;          /* a step of it is no outer product, or another node reads it */
+    size_t products;     /* outer products that add to it */
+    hs_factors *factors; /* if it is not computed */
+} code_sum;
+
 typedef struct {
     plan_step *step[STAGE_COUNT];
     int32_t steps[STAGE_COUNT], capacity[STAGE_COUNT];
     size_t scratch_bytes; /* that the neediest step takes */
-    bool *begun;          /* for each sum over the batch: a step of it was made */
-    hs_factors **factors; /* for each sum over the batch: its factors, if it is not computed */
+    code_sum *sum;
 } plan_code;
 
 static inline const program *program_of(const plan_step *step)
@@ -174,9 +182,11 @@ static inline const program *program_of(const plan_step *step)
     return step->kind == STEP_PROGRAM ? step->as.program : NULL;
 }
 
+/* Of a lane. */
 static inline double flops_of(const plan_step *step)
 {
-    return step->kind == STEP_PRODUCT ? step->as.product.flops : 0;
+    const product_step *p = &step->as.product;
+    return step->kind == STEP_PRODUCT ? 2 * (double)p->m * (double)p->n * (double)p->k : 0;
 }
 
 /* Whether the next step for a node begins a sum over the batch; and asks for bytes of scratch. */
