@@ -127,14 +127,10 @@ bool hs__joint_dots_make(const hs_plan *plan, plan_loop *loop, const plan_step *
 void hs__joint_dots_run(const joint_dots *dots, run_state *state, size_t first, size_t count,
                         char *out, size_t apart)
 {
-    const size_t element = state->plan->request->element;
-    const void *vector[DOT_VECTORS], *number = NULL;
+    const void *vector[DOT_VECTORS];
     for (int i = 0; i < dots->vectors; i++)
-        vector[i] = (const char *)resolve(state, dots->vector[i].at) +
-                    first * dots->vector[i].feature * element;
-    if (dots->numbers)
-        number =
-            (const char *)resolve(state, dots->number.at) + first * dots->number.feature * element;
+        vector[i] = operand_from(state, &dots->vector[i], first);
+    const void *number = dots->numbers ? operand_from(state, &dots->number, first) : NULL;
     state->plan->request->batch->joint_dots(dots->lanes, count, dots->vectors, vector, number,
                                             dots->stride, out, apart);
 }

@@ -41,6 +41,17 @@ typedef struct {
     int accumulators; /* each takes sums of consecutive shards, in order; they are added in pairs */
 } plan_layout;
 
+static inline size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* How many times `unit` cover a number. */
+static inline size_t times_to_cover(size_t number, size_t unit)
+{
+    return (number + unit - 1) / unit;
+}
+
 static inline place outside_place(const graph_node *node)
 {
     return (place){ IN_OUTSIDE, node->outside, 0 };

@@ -173,12 +173,6 @@ static void collect_steps(maker *m, int32_t root)
     }
 }
 
-/* Whether the rows of a tile are whole vectors of an operand, one after the other. */
-static bool is_whole(const program *p, const program_operand *operand)
-{
-    return operand->mode == OPERAND_VECTOR && row_stride(p, operand) == p->inner;
-}
-
 /* The loops: over all dimensions outside of the innermost one. */
 static void set_loops(maker *m)
 {
@@ -285,7 +279,8 @@ static bool is_product_sum(program *p)
     if (p->sum_softplus || p->inner_summed || p->tile == 1 || p->dims[1] != 1 || p->steps != 1 ||
         (p->step->op != OP_mul && p->step->op != OP_square))
         return false;
-    const int *source = p->step->source, last = p->step->op == OP_mul;
+    const int *source = p->step->source;
+    const int last = p->step->op == OP_mul; /* number of the second factor's source */
     const bool swap = p->operand[-1 - source[0]].mode == OPERAND_ROWS;
     const int a = source[swap ? last : 0], b = source[swap ? 0 : last];
     const program_operand *first = &p->operand[-1 - a], *second = &p->operand[-1 - b];

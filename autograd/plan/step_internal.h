@@ -74,6 +74,12 @@ static inline size_t row_stride(const program *p, const program_operand *operand
     return operand->stride[kind][p->dims[kind] - 1];
 }
 
+/* Whether the rows of a tile are whole vectors of an operand, one after the other. */
+static inline bool is_whole(const program *p, const program_operand *operand)
+{
+    return operand->mode == OPERAND_VECTOR && row_stride(p, operand) == p->inner;
+}
+
 /* ---- Loops ----------------------------------------------------------------------------------- */
 
 /* Sums over features of products of the same few values, made in one way through them. */
