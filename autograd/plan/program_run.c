@@ -331,9 +331,12 @@ static void run_loops(const program *p, run_state *state, size_t first, char *ou
 
 void hs__program_run_from(const program *p, run_state *state, size_t first, char *out, bool add)
 {
-    (p->lane_sum      ? run_lane_sum
-     : p->product_sum ? run_product_sum
-                      : run_loops)(p, state, first, out, add);
+    if (p->lane_sum)
+        run_lane_sum(p, state, first, out, add);
+    else if (p->product_sum)
+        run_product_sum(p, state, first, out, add);
+    else
+        run_loops(p, state, first, out, add);
 }
 
 void hs__program_run(const plan_step *step, run_state *state)
