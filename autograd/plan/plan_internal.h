@@ -64,7 +64,9 @@ typedef struct {
     char *workspace;      /* threads x workspace_bytes */
     bool *workspace_used; /* by its thread */
     char *shared;
-    char *totals;       /* sums that have no other place */
+    char *totals; /* sums that have no other place */
+    bool found;   /* a traced run found */
+    hs_nonfinite nonfinite;
     char *accumulators; /* all but the first, which adds to the totals: layout.sum_bytes each */
     /* For the second of every two accumulators: how many of them are done. */
     atomic_int *shards_added;
@@ -82,8 +84,6 @@ struct hs_plan {
     hs_status *status;   /* of making it */
     int threads;
     hs_pace pace;
-    bool found;
-    hs_nonfinite nonfinite;
 };
 
 /* Accessors for the three structures' views of a node. */
