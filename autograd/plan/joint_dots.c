@@ -13,9 +13,8 @@ static bool is_worth_it(int wanted, int made)
 static const program *sum_of_products(const plan_step *step, const loop_step *part)
 {
     const program *p = program_of(step);
-    return p && p->product_sum && p->dims[0] == 0 && part->sum >= 0 && step->out.kind != IN_SUM
-               ? p
-               : NULL;
+    return p && p->product_sum && p->dims == 1 && part->sum >= 0 && step->out.kind != IN_SUM ? p
+                                                                                             : NULL;
 }
 
 /* Whether all values of a step's sum are still there when the value of rank `rank` is made in the chunk's memory. */

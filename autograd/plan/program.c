@@ -3,23 +3,17 @@
 
 #include <string.h>
 
-/* A program while it is made. Its loops are a list of dimensions, outermost first; the lanes of the
- * batch, if there are several, are the last. */
+/* A program while it is made; its last loop is the innermost one. */
 typedef struct {
     const hs_plan *plan;
     const graph_node *space;
-    hs_shape shape; /* of the space, or of the part of it that is wanted */
-    bool lanes;     /* several lanes */
-    program p;      /* its operands and steps are these: */
+    hs_shape shape;   /* of the space, or of the part of it that is wanted */
+    bool lanes;       /* several lanes */
+    bool fixed_lanes; /* they must stay a loop of their own */
+    program p;        /* its operands and steps are these: */
     program_operand operand[MAX_OPERANDS];
     program_step step[MAX_STEPS];
     int32_t operand_node[MAX_OPERANDS], step_node[MAX_STEPS];
-    int dims;
-    size_t length[LOOP_DIMS + 1];
-    size_t stride[MAX_OPERANDS][LOOP_DIMS + 1];
-    size_t out[LOOP_DIMS + 1];
-    bool summed[LOOP_DIMS + 1];
-    bool fixed_lanes; /* the lanes must stay a dimension of their own */
 } maker;
 
 /* Distances in elements between neighbours along the dimensions of `space`, for a value of `shape`
@@ -43,10 +37,14 @@ static operand_mode lane_mode(const maker *m, hs_extent extent)
     return plan->layout->stride[extent] == 1 ? OPERAND_SCALAR : OPERAND_EXPAND;
 }
 
-/* Elements from one feature to the next of a value with these strides, of which a loop may have no more than a chunk. */
-static size_t feature_of(const maker *m, place at, const size_t *stride)
+/* The place of an operand, and its strides by feature; a loop may have no more of it than a chunk. */
+static void set_place(const maker *m, program_operand *operand, int32_t id)
 {
-    return m->shape.rank && at.kind != IN_CHUNK ? stride[0] : 0;
+    const graph_node *node = node_at(m->plan, id);
+    feature_strides(&m->shape, &node->shape, m->plan->layout->stride[node->extent],
+                    operand->stride);
+    operand->at = place_of(m->plan, id);
+    operand->feature = m->shape.rank && operand->at.kind != IN_CHUNK ? operand->stride[0] : 0;
 }
 
 /* The operand number of a stored node. */
@@ -56,18 +54,14 @@ static int operand_of(maker *m, int32_t id)
         if (m->operand_node[i] == id)
             return i;
     const graph_node *node = node_at(m->plan, id);
-    const place at = place_of(m->plan, id);
     const int k = m->p.operands++;
     const operand_mode mode = m->lanes ? lane_mode(m, node->extent) : OPERAND_VECTOR;
-    size_t *stride = m->stride[k];
-    feature_strides(&m->shape, &node->shape, m->plan->layout->stride[node->extent], stride);
+    program_operand *operand = &m->operand[k];
+    *operand = (program_operand){ .mode = mode, .repeat = m->plan->request->rows_per_start };
     m->operand_node[k] = id;
-    m->operand[k] = (program_operand){ .at = at,
-                                       .mode = mode,
-                                       .repeat = m->plan->request->rows_per_start,
-                                       .feature = feature_of(m, at, stride) };
+    set_place(m, operand, id);
     if (m->lanes)
-        stride[m->shape.rank] = mode == OPERAND_VECTOR;
+        operand->stride[m->shape.rank] = mode == OPERAND_VECTOR;
     m->fixed_lanes = m->fixed_lanes || mode == OPERAND_EXPAND;
     return k;
 }
@@ -81,41 +75,43 @@ static int source_of(maker *m, int32_t id)
     return -1 - operand_of(m, id);
 }
 
-static void drop_dimension(maker *m, int at)
+static void drop_loop(maker *m, int at)
 {
-    m->dims--;
-    for (int d = at; d < m->dims; d++) {
-        m->length[d] = m->length[d + 1];
-        m->out[d] = m->out[d + 1];
-        m->summed[d] = m->summed[d + 1];
-        for (int k = 0; k < m->p.operands; k++)
-            m->stride[k][d] = m->stride[k][d + 1];
+    program *p = &m->p;
+    p->dims--;
+    for (int d = at; d < p->dims; d++) {
+        p->length[d] = p->length[d + 1];
+        p->out[d] = p->out[d + 1];
+        p->summed[d] = p->summed[d + 1];
+        for (int k = 0; k < p->operands; k++)
+            m->operand[k].stride[d] = m->operand[k].stride[d + 1];
     }
 }
 
-/* True if dimension d and the next are walked as one by every operand. */
+/* True if loop d and the next go over every operand as one. */
 static bool mergeable(const maker *m, int d)
 {
-    const size_t length = m->length[d + 1];
-    const bool next_is_lanes = m->lanes && d + 2 == m->dims;
-    if (m->summed[d] != m->summed[d + 1] || m->out[d] != m->out[d + 1] * length ||
-        (next_is_lanes && (m->fixed_lanes || m->summed[d + 1])))
+    const program *p = &m->p;
+    const size_t length = p->length[d + 1];
+    const bool next_is_lanes = m->lanes && d + 2 == p->dims;
+    if (p->summed[d] != p->summed[d + 1] || p->out[d] != p->out[d + 1] * length ||
+        (next_is_lanes && (m->fixed_lanes || p->summed[d + 1])))
         return false;
-    for (int k = 0; k < m->p.operands; k++)
-        if (m->stride[k][d] != m->stride[k][d + 1] * length)
+    for (int k = 0; k < p->operands; k++)
+        if (m->operand[k].stride[d] != m->operand[k].stride[d + 1] * length)
             return false;
     return true;
 }
 
 static void simplify_loops(maker *m)
 {
-    for (int d = m->dims - 1 - m->lanes; d >= 0; d--)
-        if (m->length[d] == 1)
-            drop_dimension(m, d);
-    for (int d = m->dims - 2; d >= 0; d--)
+    for (int d = m->p.dims - 1 - m->lanes; d >= 0; d--)
+        if (m->p.length[d] == 1)
+            drop_loop(m, d);
+    for (int d = m->p.dims - 2; d >= 0; d--)
         if (mergeable(m, d)) {
-            m->length[d + 1] *= m->length[d];
-            drop_dimension(m, d);
+            m->p.length[d + 1] *= m->p.length[d];
+            drop_loop(m, d);
         }
 }
 
@@ -173,24 +169,26 @@ static void collect_steps(maker *m, int32_t root)
     }
 }
 
-/* The loops: over all dimensions outside of the innermost one. */
-static void set_loops(maker *m)
+/* Takes the innermost loop apart from the others. */
+static void set_inner(maker *m, const graph_node *root)
 {
     program *p = &m->p;
-    const int inner = m->dims - 1;
-    p->inner = inner >= 0 ? m->length[inner] : 1;
-    p->inner_lanes = m->lanes && inner >= 0;
-    p->inner_summed = inner >= 0 && m->summed[inner];
-    for (int d = 0; d < inner; d++) {
-        const int kind = m->summed[d], at = p->dims[kind]++;
-        p->length[kind][at] = m->length[d];
-        if (!kind)
-            p->out_stride[at] = m->out[d];
-        for (int k = 0; k < p->operands; k++)
-            m->operand[k].stride[kind][at] = m->stride[k][d];
+    const int inner = --p->dims;
+    if (inner < 0) { /* a single number */
+        p->dims = 0;
+        p->inner = 1;
+        return;
     }
+    p->inner = p->length[inner];
+    p->inner_lanes = m->lanes;
+    p->inner_summed = p->summed[inner];
+    p->inner_starts = m->lanes && p->inner_summed && root->extent == HS_START &&
+                      m->plan->layout->stride[HS_START] > 1;
+    for (int d = 0; d < inner; d++)
+        if (p->summed[d] || !sums_outside(p))
+            p->row_dim = d;
     for (int k = 0; k < p->operands; k++)
-        if (inner >= 0 && !m->stride[k][inner] && m->operand[k].mode == OPERAND_VECTOR)
+        if (!m->operand[k].stride[inner] && m->operand[k].mode == OPERAND_VECTOR)
             m->operand[k].mode = OPERAND_SCALAR;
 }
 
@@ -202,8 +200,7 @@ static void set_tile(maker *m)
     const plan_request *request = m->plan->request;
     const size_t block = BLOCK_BYTES / request->element;
     p->tile = 1;
-    if (p->dims[tile_kind(p)] == 0 || p->inner % request->elementwise->lanes ||
-        2 * p->inner > block)
+    if (p->row_dim < 0 || p->inner % request->elementwise->lanes || 2 * p->inner > block)
         return;
     p->tile = block / p->inner;
     for (int k = 0; k < p->operands; k++)
@@ -223,7 +220,7 @@ static bool sums_softplus(maker *m)
         return false;
     if (p->inner_summed)
         return true;
-    if (p->dims[1] == 0)
+    if (!sums_outside(p))
         return false;
     if (p->steps == 1 && is_whole(p, m->operand) &&
         p->inner % m->plan->request->elementwise->lanes == 0)
@@ -239,14 +236,12 @@ static void add_sigmoid(maker *m, int32_t softplus)
     if (node->inputs < 2 || p->steps != 1 || p->inner_summed || p->tile == 1 ||
         !is_whole(p, m->operand))
         return;
-    const graph_node *sigmoid = node_at(m->plan, node->input[1]);
-    size_t stride[LOOP_DIMS + 1];
-    feature_strides(&m->shape, &sigmoid->shape, m->plan->layout->stride[sigmoid->extent], stride);
-    p->sigmoid = p->operands++;
-    program_operand *added = &m->operand[p->sigmoid];
-    *added = *m->operand; /* stored in the same way as the argument */
-    added->at = place_of(m->plan, node->input[1]);
-    added->feature = feature_of(m, added->at, stride);
+    /* It is stored in the same way as the argument. */
+    program_operand features, *sigmoid = &m->operand[p->sigmoid = p->operands++];
+    set_place(m, &features, node->input[1]);
+    *sigmoid = *m->operand;
+    sigmoid->at = features.at;
+    sigmoid->feature = features.feature;
 }
 
 /* Lets the sum at the end take over a softplus, and gives it its value in a vector. */
@@ -268,15 +263,17 @@ static void prepare_sum(maker *m)
 static bool is_lane_sum(const program *p)
 {
     return p->inner_summed && p->inner_lanes && !p->inner_starts && p->steps == 0 &&
-           !p->sum_softplus && p->dims[1] == 0 && p->dims[0] <= 1 &&
-           (p->dims[0] == 0 || p->out_stride[0] == 1);
+           !p->sum_softplus && (p->dims == 0 || (p->dims == 1 && !p->summed[0] && p->out[0] == 1));
 }
 
 /* The sum over features of the product of two stored values, or of the square of one. The second may have one
  * number for each row. */
 static bool is_product_sum(program *p)
 {
-    if (p->sum_softplus || p->inner_summed || p->tile == 1 || p->dims[1] != 1 || p->steps != 1 ||
+    int sums = 0;
+    for (int d = 0; d < p->dims; d++)
+        sums += p->summed[d];
+    if (p->sum_softplus || p->inner_summed || p->tile == 1 || sums != 1 || p->steps != 1 ||
         (p->step->op != OP_mul && p->step->op != OP_square))
         return false;
     const int *source = p->step->source;
@@ -314,23 +311,23 @@ static program *keep_program(maker *m)
     return p;
 }
 
-/* The dimensions of the space of `root`, and where its value is in them. */
-static void set_dimensions(maker *m, const graph_node *root)
+/* The loops over the space of `root`, and where its value is in them. */
+static void set_loops(maker *m, const graph_node *root)
 {
     const plan_layout *layout = m->plan->layout;
-    const int rank = m->dims = m->shape.rank;
-    feature_strides(&m->shape, &root->shape, layout->stride[root->extent], m->out);
+    program *p = &m->p;
+    const int rank = p->dims = m->shape.rank;
+    feature_strides(&m->shape, &root->shape, layout->stride[root->extent], p->out);
     for (int d = 0; d < rank; d++) {
-        m->length[d] = m->shape.dim[d];
-        m->summed[d] = root->op == OP_sum_to && m->out[d] == 0 && m->shape.dim[d] > 1;
+        p->length[d] = m->shape.dim[d];
+        p->summed[d] = root->op == OP_sum_to && p->out[d] == 0 && p->length[d] > 1;
     }
     if (!m->lanes)
         return;
-    m->dims++;
-    m->length[rank] = layout->stride[m->space->extent];
-    m->out[rank] = root->extent == m->space->extent ||
-                   (root->extent == HS_START && m->plan->request->rows_per_start == 1);
-    m->summed[rank] = !m->out[rank];
+    p->dims++;
+    p->length[rank] = layout->stride[m->space->extent];
+    p->out[rank] = lane_mode(m, root->extent) == OPERAND_VECTOR;
+    p->summed[rank] = !p->out[rank];
 }
 
 program *hs__program_make(const hs_plan *plan, plan_code *code, int32_t id, size_t features)
@@ -346,14 +343,12 @@ program *hs__program_make(const hs_plan *plan, plan_code *code, int32_t id, size
         m->shape = m->space->shape;
         if (features)
             m->shape.dim[0] = features;
-        m->p = (program){ .lanes_extent = m->space->extent, .sigmoid = -1 };
-        set_dimensions(m, root);
+        m->p = (program){ .lanes_extent = m->space->extent, .row_dim = -1, .sigmoid = -1 };
+        set_loops(m, root);
         collect_steps(m, id);
         m->p.result = sums ? source_of(m, root->input[0]) : m->p.steps - 1;
         simplify_loops(m);
-        set_loops(m);
-        m->p.inner_starts = m->p.inner_lanes && m->p.inner_summed && root->extent == HS_START &&
-                            plan->layout->stride[HS_START] > 1;
+        set_inner(m, root);
         set_tile(m);
         prepare_sum(m);
         assign_registers(m);

@@ -130,21 +130,22 @@ static const char *compute(runner *r, size_t rows, size_t first, size_t n, char 
                           : run_block(r, first, n, out);
 }
 
-/* Rows of the tile at an index of the loop that it belongs to. */
-static size_t rows_at(const program *p, int kind, const size_t *index)
+/* Rows of the tile at an index, if a loop that is summed, or kept, goes from tile to tile. */
+static size_t rows_at(const program *p, bool summed, const size_t *index)
 {
-    if (p->tile == 1 || kind != tile_kind(p))
-        return 1;
-    const int last = p->dims[kind] - 1;
-    return least(p->length[kind][last] - index[last], p->tile);
+    const int d = p->row_dim;
+    return p->tile == 1 || p->summed[d] != summed ? 1 : least(p->length[d] - index[d], p->tile);
 }
 
-/* Advances the indices of a loop, a mixed-radix counter, by a number of rows; false after the last. */
-static bool next_index(const program *p, int kind, size_t rows, size_t *index)
+/* Advances the indices of the loops that are summed, or kept, a mixed-radix counter, by a number of rows; false after
+ * the last. */
+static bool next_index(const program *p, bool summed, size_t rows, size_t *index)
 {
-    for (int d = p->dims[kind] - 1; d >= 0; d--) {
+    for (int d = p->dims - 1; d >= 0; d--) {
+        if (p->summed[d] != summed)
+            continue;
         index[d] += rows;
-        if (index[d] < p->length[kind][d])
+        if (index[d] < p->length[d])
             return true;
         index[d] = 0;
         rows = 1;
@@ -152,38 +153,34 @@ static bool next_index(const program *p, int kind, size_t rows, size_t *index)
     return false;
 }
 
-/* Where the indices of a loop are, in elements. */
-static size_t offset_of(const program *p, int kind, const size_t *index, const size_t *stride)
+/* Where the indices are, in bytes. */
+static size_t offset_of(const program *p, const size_t *index, const size_t *stride, size_t element)
 {
     size_t offset = 0;
-    for (int d = 0; d < p->dims[kind]; d++)
+    for (int d = 0; d < p->dims; d++)
         offset += index[d] * stride[d];
-    return offset;
+    return offset * element;
 }
 
-static void seek(runner *r, const size_t *kept, const size_t *summed)
+static void seek(runner *r, const size_t *index)
 {
     const program *p = r->p;
-    for (int k = 0; k < p->operands; k++) {
-        const program_operand *operand = &p->operand[k];
-        r->now[k] = r->base[k] + (offset_of(p, 0, kept, operand->stride[0]) +
-                                  offset_of(p, 1, summed, operand->stride[1])) *
-                                     r->element;
-    }
+    for (int k = 0; k < p->operands; k++)
+        r->now[k] = r->base[k] + offset_of(p, index, p->operand[k].stride, r->element);
 }
 
-/* Distance between the results of neighbouring rows of a tile, if there is nothing to sum but the inner dimension. */
+/* Distance between the results of neighbouring rows of a tile. */
 static size_t row_out(const program *p)
 {
-    return p->dims[0] ? p->out_stride[p->dims[0] - 1] : 0;
+    return p->row_dim < 0 ? 0 : p->out[p->row_dim];
 }
 
 /* Nothing is summed: stores the results, block by block. */
-static void run_plain(runner *r, const size_t *kept, size_t rows, char *out, bool add)
+static void run_plain(runner *r, const size_t *index, size_t rows, char *out, bool add)
 {
     const program *p = r->p;
-    const size_t none[LOOP_DIMS] = { 0 }, row = row_out(p) * r->element;
-    seek(r, kept, none);
+    const size_t row = row_out(p) * r->element;
+    seek(r, index);
     for (size_t first = 0; first < p->inner; first += r->block, out += r->block * r->element) {
         const size_t n = least(p->inner - first, r->block), bytes = n * r->element;
         const bool direct = !add && p->steps && (rows == 1 || row == bytes);
@@ -197,19 +194,19 @@ static void run_plain(runner *r, const size_t *kept, size_t rows, char *out, boo
 }
 
 /* Outer dimensions are summed: block by block of the inner one. */
-static void run_outer_sum(runner *r, const size_t *kept, char *out, bool add)
+static void run_outer_sum(runner *r, size_t *index, char *out, bool add)
 {
     const program *p = r->p;
     const size_t lanes = r->request->elementwise->lanes;
-    size_t summed[LOOP_DIMS] = { 0 }, rows;
+    size_t rows;
     for (size_t first = 0; first < p->inner; first += r->block, out += r->block * r->element) {
         const size_t n = least(p->inner - first, r->block);
         const size_t padded = (n + lanes - 1) / lanes * lanes;
         memset(r->sum, 0, padded * r->element);
         memset(r->error, 0, padded * r->element);
         do {
-            seek(r, kept, summed);
-            rows = rows_at(p, 1, summed);
+            seek(r, index);
+            rows = rows_at(p, true, index);
             const char *result = compute(r, rows, first, n, NULL);
             if (p->sum_softplus)
                 r->batch->add_softplus(padded, rows, p->inner, r->sum, r->error, result,
@@ -217,7 +214,7 @@ static void run_outer_sum(runner *r, const size_t *kept, char *out, bool add)
                                                       : r->now[p->sigmoid] + first * r->element);
             else
                 r->batch->add_compensated(padded, rows, r->sum, r->error, result);
-        } while (next_index(p, 1, rows, summed));
+        } while (next_index(p, true, rows, index));
         if (add)
             r->batch->add(n, out, r->sum);
         else
@@ -227,7 +224,7 @@ static void run_outer_sum(runner *r, const size_t *kept, char *out, bool add)
 
 /* The inner dimension is summed, up to its true length, in parts of `each` numbers with a total of their own; for each
  * of `rows` rows that are kept. */
-static void run_inner_sum(runner *r, const size_t *kept, size_t rows, char *out, size_t length,
+static void run_inner_sum(runner *r, size_t *index, size_t rows, char *out, size_t length,
                           size_t each, double *total, bool add)
 {
     const program *p = r->p;
@@ -235,9 +232,9 @@ static void run_inner_sum(runner *r, const size_t *kept, size_t rows, char *out,
     double (*const sum)(size_t, size_t, size_t, const void *) =
         p->sum_softplus ? batch->sum_softplus : batch->sum;
     const size_t parts = length / each;
-    size_t summed[LOOP_DIMS] = { 0 }, tile;
-    if (p->tile > 1 && !p->dims[1]) {
-        seek(r, kept, summed);
+    size_t tile;
+    if (p->tile > 1 && !sums_outside(p)) {
+        seek(r, index);
         const char *result = run_tile(r, rows, NULL);
         for (size_t row = 0; row < rows; row++, result += p->inner * r->element)
             for (size_t i = 0; i < parts; i++) {
@@ -250,8 +247,8 @@ static void run_inner_sum(runner *r, const size_t *kept, size_t rows, char *out,
     for (size_t i = 0; i < parts; i++)
         total[i] = add ? batch->get(out, i) : 0;
     do {
-        seek(r, kept, summed);
-        tile = rows_at(p, 1, summed);
+        seek(r, index);
+        tile = rows_at(p, true, index);
         for (size_t first = 0; first < length; first += r->block) {
             const size_t n = least(p->inner - first, r->block), end = least(first + n, length);
             const char *result = compute(r, tile, first, n, NULL);
@@ -261,7 +258,7 @@ static void run_inner_sum(runner *r, const size_t *kept, size_t rows, char *out,
                 total[part] += sum(stop - at, tile, p->inner, result + (at - first) * r->element);
             }
         }
-    } while (next_index(p, 1, tile, summed));
+    } while (next_index(p, true, tile, index));
     for (size_t i = 0; i < parts; i++)
         batch->put(out, i, total[i]);
 }
@@ -269,9 +266,9 @@ static void run_inner_sum(runner *r, const size_t *kept, size_t rows, char *out,
 static void run_lane_sum(const program *p, run_state *state, size_t first, char *out, bool add)
 {
     const program_operand *v = &p->operand[0];
-    state->plan->request->batch->sum_lanes(
-        p->dims[0] ? p->length[0][0] : 1, state->lanes[p->lanes_extent],
-        operand_from(state, v, first), v->stride[0][0], out, add);
+    state->plan->request->batch->sum_lanes(p->dims ? p->length[0] : 1,
+                                           state->lanes[p->lanes_extent],
+                                           operand_from(state, v, first), v->stride[0], out, add);
 }
 
 static void run_product_sum(const program *p, run_state *state, size_t first, char *out, bool add)
@@ -280,15 +277,15 @@ static void run_product_sum(const program *p, run_state *state, size_t first, ch
     const program_operand *a = &p->operand[-1 - p->step->source[0]],
                           *b = &p->operand[-1 - p->step->source[1]];
     const char *from_a = operand_from(state, a, first), *from_b = operand_from(state, b, first);
-    size_t kept[LOOP_DIMS] = { 0 };
+    const size_t element = request->element;
+    size_t index[LOOP_DIMS] = { 0 };
     do {
-        request->batch->sum_products(
-            p->inner, p->length[1][0],
-            out + offset_of(p, 0, kept, p->out_stride) * request->element,
-            from_a + offset_of(p, 0, kept, a->stride[0]) * request->element,
-            from_b + offset_of(p, 0, kept, b->stride[0]) * request->element,
-            b->mode == OPERAND_ROWS, row_stride(p, b), add);
-    } while (next_index(p, 0, 1, kept));
+        request->batch->sum_products(p->inner, p->length[p->row_dim],
+                                     out + offset_of(p, index, p->out, element),
+                                     from_a + offset_of(p, index, a->stride, element),
+                                     from_b + offset_of(p, index, b->stride, element),
+                                     b->mode == OPERAND_ROWS, row_stride(p, b), add);
+    } while (next_index(p, false, 1, index));
 }
 
 static void run_loops(const program *p, run_state *state, size_t first, char *out, bool add)
@@ -313,20 +310,20 @@ static void run_loops(const program *p, run_state *state, size_t first, char *ou
     const size_t length = p->inner_lanes ? state->lanes[p->lanes_extent] : p->inner;
     char *const starts = r.tails + (size_t)p->operands * HS_ALIGN; /* a total for each */
     double one;
-    size_t kept[LOOP_DIMS] = { 0 }, rows;
+    size_t index[LOOP_DIMS] = { 0 }, rows;
     do {
-        char *to = out + offset_of(p, 0, kept, p->out_stride) * r.element;
-        rows = rows_at(p, 0, kept);
+        char *to = out + offset_of(p, index, p->out, r.element);
+        rows = rows_at(p, false, index);
         if (p->inner_starts)
-            run_inner_sum(&r, kept, rows, to, length, request->rows_per_start,
+            run_inner_sum(&r, index, rows, to, length, request->rows_per_start,
                           (double *)(void *)starts, add);
         else if (p->inner_summed)
-            run_inner_sum(&r, kept, rows, to, length, length, &one, add);
-        else if (p->dims[1])
-            run_outer_sum(&r, kept, to, add);
+            run_inner_sum(&r, index, rows, to, length, length, &one, add);
+        else if (sums_outside(p))
+            run_outer_sum(&r, index, to, add);
         else
-            run_plain(&r, kept, rows, to, add);
-    } while (next_index(p, 0, rows, kept));
+            run_plain(&r, index, rows, to, add);
+    } while (next_index(p, false, rows, index));
 }
 
 void hs__program_run_from(const program *p, run_state *state, size_t first, char *out, bool add)

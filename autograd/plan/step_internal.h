@@ -17,14 +17,14 @@ typedef enum {
     OPERAND_EXPAND, /* one for each start point, repeated over its lanes */
     OPERAND_ROWS,   /* one for each row of a tile */
 } operand_mode;
-enum { LOOP_DIMS = HS_MAX_RANK };
+enum { LOOP_DIMS = HS_MAX_RANK + 1 }; /* the lanes of the batch are the last */
 
 typedef struct {
     place at;
     operand_mode mode;
-    size_t stride[2][LOOP_DIMS]; /* kept and summed dimensions; in elements */
-    size_t repeat;               /* OPERAND_EXPAND: lanes per element */
-    size_t feature;              /* elements from one feature of a vector to the next */
+    size_t stride[LOOP_DIMS]; /* in elements */
+    size_t repeat;            /* OPERAND_EXPAND: lanes per element */
+    size_t feature;           /* elements from one feature of a vector to the next */
 } program_operand;
 
 typedef struct {
@@ -40,8 +40,11 @@ typedef struct {
  * one is summed), summed dimensions, and the program. Where the inner dimension is short, a block
  * is a tile: several rows, which are places of the innermost of the other loops. */
 typedef struct {
-    int dims[2]; /* number of kept and of summed outer dimensions */
-    size_t length[2][LOOP_DIMS];
+    int dims; /* of the loops outside of the innermost one, outermost first */
+    size_t length[LOOP_DIMS];
+    size_t out[LOOP_DIMS]; /* strides of the result */
+    bool summed[LOOP_DIMS];
+    int row_dim; /* the loop whose places are rows of tiles: the last that is summed, or kept; -1: none */
     size_t inner;           /* length of the innermost dimension, padding included */
     bool inner_lanes;       /* the innermost dimension is the lanes of the batch */
     hs_extent lanes_extent; /* of the iteration, if inner_lanes */
@@ -52,7 +55,6 @@ typedef struct {
     int sigmoid;       /* of which this operand is the sigmoid, or -1 */
     bool inner_starts; /* sums the lanes of each start point apart */
     size_t tile;       /* rows; 1: none; more than fit into a block if a value is summed in place */
-    size_t out_stride[LOOP_DIMS]; /* kept dimensions */
     int operands, steps, registers;
     program_operand *operand;
     program_step *step;
@@ -61,17 +63,16 @@ typedef struct {
 
 enum { BLOCK_BYTES = 4096 }; /* of a block: a few of them fit into the first-level cache */
 
-/* Which loop the rows of a tile belong to: summed dimensions are inside of kept ones. */
-static inline int tile_kind(const program *p)
+/* Whether a loop outside of the innermost one is summed. */
+static inline bool sums_outside(const program *p)
 {
-    return p->dims[1] ? 1 : 0;
+    return p->row_dim >= 0 && p->summed[p->row_dim];
 }
 
 /* Distance in elements between an operand's numbers for neighbouring rows of a tile. */
 static inline size_t row_stride(const program *p, const program_operand *operand)
 {
-    const int kind = tile_kind(p);
-    return operand->stride[kind][p->dims[kind] - 1];
+    return operand->stride[p->row_dim];
 }
 
 /* Whether the rows of a tile are whole vectors of an operand, one after the other. */
