@@ -3,6 +3,8 @@
  * second-level cache again; together, every value is loaded once. */
 #include "plan_internal.h"
 
+#include <string.h>
+
 /* More than two in three of the sums that are made must be wanted: with fewer, loads are saved but multiply-adds lost. */
 static bool is_worth_it(int wanted, int made)
 {
@@ -93,33 +95,27 @@ static search_bounds find_bounds(const hs_plan *plan, const plan_loop *loop, con
 
 bool hs__joint_dots_make(const hs_plan *plan, plan_loop *loop, const plan_step *step)
 {
-    joint_dots dots = { .last = -1 };
     const search_bounds bounds = find_bounds(plan, loop, step);
+    joint_dots *dots = hs__plan_alloc(plan, 1, sizeof *dots);
+    if (!dots)
+        return false;
     int32_t wanted = 0;
-    for (int k = 0; k < DOT_SUMS; k++)
-        dots.sum[k] = -1;
+    memset(dots->sum, -1, sizeof dots->sum);
     for (int32_t k = 0; k <= bounds.end; k++) {
         loop_step *part = &loop->part[k];
         const program *p = sum_of_products(&step[k], part);
-        part->joint = p && p->inner == step[bounds.end].as.program->inner &&
+        dots->lanes = step[bounds.end].as.program->inner;
+        part->joint = p && p->inner == dots->lanes &&
                       lasts_until(plan, &step[k], bounds.last_made) &&
-                      join(&dots, &step[k], part->sum);
-        if (!part->joint)
-            continue;
-        dots.last = k;
-        wanted++;
+                      join(dots, &step[k], part->sum);
+        wanted += part->joint;
+        dots->last = part->joint ? k : dots->last;
     }
-    const int made = dots.vectors * (dots.vectors + 1) / 2 + (dots.numbers ? dots.vectors : 0);
-    if (!is_worth_it(wanted, made)) {
-        for (int32_t k = 0; k <= bounds.end; k++)
-            loop->part[k].joint = false;
-        return true;
-    }
-    dots.lanes = step[bounds.end].as.program->inner;
-    loop->dots = hs_arena_alloc(plan->arena, sizeof *loop->dots);
-    if (!loop->dots)
-        return hs__plan_no_memory(plan);
-    *loop->dots = dots;
+    const int made = dots->vectors * (dots->vectors + 1) / 2 + (dots->numbers ? dots->vectors : 0);
+    if (is_worth_it(wanted, made))
+        loop->dots = dots;
+    for (int32_t k = 0; k <= bounds.end && !loop->dots; k++)
+        loop->part[k].joint = false;
     return true;
 }
 

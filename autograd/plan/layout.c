@@ -203,10 +203,9 @@ static bool place_others(const hs_plan *plan, plan_layout *layout)
 {
     const size_t sums = (size_t)plan->schedule->sums;
     layout->shared_bytes = layout->sum_bytes = 0;
-    layout->sum_count = hs_arena_alloc(plan->arena, (sums + 1) * sizeof *layout->sum_count);
+    layout->sum_count = hs__plan_alloc(plan, sums, sizeof *layout->sum_count);
     if (!layout->sum_count)
         return false;
-    memset(layout->sum_count, 0, sums * sizeof *layout->sum_count); /* a merged sum stays empty */
     for (int32_t id = 0; id < plan->graph->nodes; id++) {
         const graph_node *node = node_at(plan, id);
         const schedule_node *s = scheduled(plan, id);
@@ -297,10 +296,9 @@ static bool set_shards(const hs_plan *plan, plan_layout *layout, size_t shard_st
 bool hs__layout_make(const hs_plan *plan, plan_layout *layout)
 {
     const size_t wanted = plan->request->shard_starts;
-    layout->node =
-        hs_arena_alloc(plan->arena, ((size_t)plan->graph->nodes + 1) * sizeof *layout->node);
+    layout->node = hs__plan_alloc(plan, (size_t)plan->graph->nodes, sizeof *layout->node);
     if (!layout->node)
-        return hs__plan_no_memory(plan);
+        return false;
     find_lifetimes(plan, layout);
     bool ok = set_shards(plan, layout, wanted ? wanted : choose_shard_starts(plan));
     while (ok && !wanted && layout->shard_starts > 1 &&

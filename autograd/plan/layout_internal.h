@@ -36,7 +36,7 @@ typedef struct {
     size_t loop_chunk;  /* features of a long vector that are worked on at a time */
     size_t chunk_bytes; /* for the local values of a chunk */
     size_t shard_bytes, shared_bytes;
-    size_t *sum_count; /* numbers of each sum over the batch */
+    size_t *sum_count; /* numbers of each sum over the batch; 0: merged into another */
     size_t sum_bytes;  /* of all of them: an accumulator */
     int accumulators; /* each takes sums of consecutive shards, in order; they are added in pairs */
 } plan_layout;

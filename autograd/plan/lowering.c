@@ -280,55 +280,42 @@ static bool fill_step(const hs_plan *plan, plan_code *code, plan_step *step)
     return true;
 }
 
-/* A new step of a stage; NULL without memory, which fails the plan. */
-static plan_step *append_step(const hs_plan *plan, plan_code *code, plan_stage stage, int32_t node)
+/* A new step of a stage, for which there is room. */
+static plan_step *append_step(plan_code *code, plan_stage stage, int32_t node)
 {
-    const int32_t steps = code->steps[stage];
-    if (steps == code->capacity[stage]) {
-        const int32_t capacity = steps ? 2 * steps : 64;
-        plan_step *grown = hs_grow(code->step[stage], (size_t)steps * sizeof *grown,
-                                   (size_t)capacity * sizeof *grown);
-        if (!grown) {
-            hs__plan_no_memory(plan);
-            return NULL;
-        }
-        code->step[stage] = grown;
-        code->capacity[stage] = capacity;
-    }
     plan_step *step = &code->step[stage][code->steps[stage]++];
-    memset(step, 0, sizeof *step);
     step->node = node;
     return step;
+}
+
+static bool has_step(const hs_plan *plan, int32_t id)
+{
+    return !is_unused(node_at(plan, id)) && scheduled(plan, id)->making == BY_STEP;
 }
 
 static bool make_step(const hs_plan *plan, plan_code *code, int32_t id)
 {
     const graph_node *node = node_at(plan, id);
-    plan_step *step = append_step(plan, code, node->stage, id);
-    if (!step)
-        return false;
+    plan_step *step = append_step(code, node->stage, id);
     step->makes_value = !node->sums_batch;
     step->begins_sum = hs__code_begins_sum(plan, code, id);
     return fill_step(plan, code, step);
 }
 
 /* Makes the steps that copy an output of the batch from lanes to rows. */
-static bool make_stores(const hs_plan *plan, plan_code *code, int32_t id)
+static void make_stores(const hs_plan *plan, plan_code *code, int32_t id)
 {
     const graph_node *node = node_at(plan, id);
     for (size_t i = 0; node->output && node->extent != HS_SHARED && i < plan->request->outputs;
          i++) {
         if (plan->graph->output[i] != id)
             continue;
-        plan_step *step = append_step(plan, code, STAGE_SHARD, id);
-        if (!step)
-            return false;
+        plan_step *step = append_step(code, STAGE_SHARD, id);
         step->kind = STEP_STORE;
         step->run = run_store;
         step->in[0] = place_of(plan, id);
         step->as.output = i;
     }
-    return true;
 }
 
 /* Makes the steps of the nodes order[from .. end], which have one position: a loop, a pair, or one node. */
@@ -337,8 +324,7 @@ static bool make_position(const hs_plan *plan, plan_code *code, int32_t from, in
     const int32_t *order = plan->schedule->order;
     const int32_t before = code->steps[STAGE_SHARD];
     for (int32_t i = from; i < end; i++)
-        if (!is_unused(node_at(plan, order[i])) && scheduled(plan, order[i])->making == BY_STEP &&
-            !make_step(plan, code, order[i]))
+        if (has_step(plan, order[i]) && !make_step(plan, code, order[i]))
             return false;
     plan_step *const first = code->step[STAGE_SHARD] + before;
     const int32_t made = code->steps[STAGE_SHARD] - before;
@@ -348,20 +334,23 @@ static bool make_position(const hs_plan *plan, plan_code *code, int32_t from, in
     if (!loop && made == 2)
         hs__product_pair(first);
     for (int32_t i = from; i < end; i++)
-        if (!is_unused(node_at(plan, order[i])) && !make_stores(plan, code, order[i]))
-            return false;
+        if (!is_unused(node_at(plan, order[i])))
+            make_stores(plan, code, order[i]);
     return true;
 }
 
 bool hs__code_make_steps(const hs_plan *plan, plan_code *code)
 {
-    const size_t sums = (size_t)plan->schedule->sums;
     const int32_t *order = plan->schedule->order, nodes = plan->graph->nodes;
-    code->sum = hs_arena_alloc(plan->arena, (sums + 1) * sizeof *code->sum);
+    size_t room[STAGE_COUNT] = { [STAGE_SHARD] = plan->request->outputs };
+    for (int32_t id = 0; id < nodes; id++)
+        room[node_at(plan, id)->stage] += has_step(plan, id);
+    for (int stage = 0; stage < STAGE_COUNT; stage++)
+        if (!(code->step[stage] = hs__plan_alloc(plan, room[stage], sizeof(plan_step))))
+            return false;
+    code->sum = hs__plan_alloc(plan, (size_t)plan->schedule->sums, sizeof *code->sum);
     if (!code->sum)
-        return hs__plan_no_memory(plan);
-    for (size_t i = 0; i < sums; i++)
-        code->sum[i] = (code_sum){ 0 };
+        return false;
     for (int32_t from = 0, end; from < nodes; from = end) {
         const int32_t position = scheduled(plan, order[from])->position;
         for (end = from + 1; end < nodes && scheduled(plan, order[end])->position == position;)

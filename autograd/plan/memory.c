@@ -3,6 +3,15 @@
 
 #include <string.h>
 
+void *hs__plan_alloc(const hs_plan *plan, size_t count, size_t size)
+{
+    size_t bytes;
+    void *block = hs_size_mul(count, size, &bytes) ? hs_arena_alloc(plan->arena, bytes) : NULL;
+    if (!block)
+        hs__plan_no_memory(plan);
+    return block ? memset(block, 0, bytes) : NULL;
+}
+
 size_t hs__plan_copies(const hs_plan *plan, hs_extent extent)
 {
     const plan_request *request = plan->request;
@@ -153,14 +162,11 @@ bool hs__plan_allocate(hs_plan *plan, const hs_plan_options *options)
 {
     const size_t sums = (size_t)plan->schedule->sums, outsides = (size_t)plan->graph->outsides;
     plan_memory *memory = plan->memory;
-    memory->sum = hs_arena_alloc(plan->arena, (sums + 1) * sizeof *memory->sum);
-    memory->outside = hs_arena_alloc(plan->arena, (outsides + 1) * sizeof *memory->outside);
-    memory->outside_now = hs_arena_alloc(plan->arena, (outsides + 1) * sizeof(void *));
-    if (!memory->sum || !memory->outside || !memory->outside_now)
-        return hs__plan_no_memory(plan);
-    for (size_t i = 0; i < sums; i++)
-        memory->sum[i] = (plan_sum){ NULL, 0 };
-    if (!allocate_outputs(plan, options->into))
+    memory->sum = hs__plan_alloc(plan, sums, sizeof *memory->sum);
+    memory->outside = hs__plan_alloc(plan, outsides, sizeof *memory->outside);
+    memory->outside_now = hs__plan_alloc(plan, outsides, sizeof(void *));
+    if (!memory->sum || !memory->outside || !memory->outside_now ||
+        !allocate_outputs(plan, options->into))
         return false;
     plan->threads = choose_threads(plan, options->threads);
     if (!allocate_sums(plan) || !allocate_workspaces(plan))

@@ -52,8 +52,8 @@ static void leave_out_read(const hs_plan *plan, const plan_code *code)
 static bool keep_factors(const hs_plan *plan, plan_code *code, code_sum *sum)
 {
     const size_t element = plan->request->element;
-    const void **a = hs_arena_alloc(plan->arena, 2 * sum->products * sizeof *a);
-    sum->factors = hs_arena_alloc(plan->arena, sizeof *sum->factors);
+    const void **a = hs__plan_alloc(plan, 2 * sum->products, sizeof *a);
+    sum->factors = hs__plan_alloc(plan, 1, sizeof *sum->factors);
     if (!a || !sum->factors)
         return false;
     *sum->factors = (hs_factors){ .a = a, .b = a + sum->products };
@@ -62,8 +62,8 @@ static bool keep_factors(const hs_plan *plan, plan_code *code, code_sum *sum)
         product_step *p = &step->as.product;
         if (sum_of(code, step) != sum)
             continue;
-        p->factor[0] = hs_arena_alloc(plan->arena, p->m * element);
-        p->factor[1] = hs_arena_alloc(plan->arena, p->n * element);
+        p->factor[0] = hs__plan_alloc(plan, p->m, element);
+        p->factor[1] = hs__plan_alloc(plan, p->n, element);
         if (!p->factor[0] || !p->factor[1])
             return false;
         a[sum->factors->count] = p->factor[0];
@@ -86,7 +86,7 @@ bool hs__code_keep_factors(const hs_plan *plan, plan_code *code)
         code_sum *sum = number >= 0 ? &code->sum[number] : NULL;
         if (sum && !sum->whole && sum->products && !sum->factors &&
             node_at(plan, id)->count >= WORTH_FACTORS && !keep_factors(plan, code, sum))
-            return hs__plan_no_memory(plan);
+            return false;
     }
     return true;
 }

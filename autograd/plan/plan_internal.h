@@ -125,6 +125,9 @@ bool hs__plan_fail(const hs_plan *plan, hs_status status, int32_t node, const ch
     HS_PRINTF(4, 5);
 bool hs__plan_no_memory(const hs_plan *plan);
 
+/* Zeroed memory that lives as long as the plan; NULL if there is none, which fails the plan. */
+void *hs__plan_alloc(const hs_plan *plan, size_t count, size_t size);
+
 /* True if the caller wants no more of the plan, which has failed then. */
 bool hs__plan_is_interrupted(const hs_plan *plan);
 

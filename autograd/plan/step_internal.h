@@ -179,7 +179,7 @@ typedef struct {
 
 typedef struct {
     plan_step *step[STAGE_COUNT];
-    int32_t steps[STAGE_COUNT], capacity[STAGE_COUNT];
+    int32_t steps[STAGE_COUNT];
     size_t scratch_bytes; /* that the neediest step takes */
     code_sum *sum;
 } plan_code;
