@@ -36,58 +36,87 @@ static void add_compensated(size_t n, size_t rows, void *sum_, void *error_, con
     }
 }
 
-/* What the second factor is: a vector for each row, a number for each, or the first factor again. */
-typedef enum { BY_VECTOR, BY_NUMBER, BY_ITSELF } factor_kind;
+/* The second factor of products: a vector for each row, a number for each, the first factor again; or every two of
+ * several vectors are multiplied, and each by a number if there is one. */
+typedef enum { BY_VECTOR, BY_NUMBER, BY_ITSELF, BY_EACH_OTHER } factor_kind;
 
-HS_INLINE vec product_at(factor_kind by, const real *a, const real *b, size_t n, size_t stride,
-                         size_t row, size_t lane)
+/* Rows of n numbers of up to DOT_VECTORS values, and of one number for each row. */
+typedef struct {
+    const real *v[DOT_VECTORS], *number;
+    size_t n, stride;
+} product_rows;
+
+/* Adds the products of a row to `some`. The first of them are those of `width` vectors side by side, or of `width` values,
+ * each of which is loaded once. */
+HS_INLINE void add_row(const factor_kind by, const int width, const product_rows *p, size_t row,
+                       vec *some)
 {
-    const vec left = v_loadu(a + row * n + lane);
-    return left * (by == BY_ITSELF   ? left
-                   : by == BY_NUMBER ? v_set1(b[row * stride])
-                                     : v_loadu(b + row * n + lane));
+    const size_t at = row * p->n;
+    vec a[4];
+    HS_UNROLL
+    for (int i = 0; i < width; i++)
+        a[i] = v_loadu(by == BY_EACH_OTHER ? p->v[i] + at : p->v[0] + at + i * LANES);
+    HS_UNROLL
+    for (int i = 0; i < width; i++) {
+        if (by == BY_EACH_OTHER) {
+            HS_UNROLL
+            for (int j = 0; j <= i; j++)
+                some[i * (i + 1) / 2 + j] += a[i] * a[j];
+            if (p->number)
+                some[width * (width + 1) / 2 + i] += a[i] * v_set1(p->number[row * p->stride]);
+        } else {
+            some[i] += a[i] * (by == BY_ITSELF   ? a[i]
+                               : by == BY_NUMBER ? v_set1(p->number[row * p->stride])
+                                                 : v_loadu(p->v[1] + at + i * LANES));
+        }
+    }
 }
 
-/* Sums are compensated once for so many rows. */
-enum { ROWS_TOGETHER = 32 };
-
-/* Sums of `rows` products, for `width` vectors side by side: sums and errors stay in registers. The rows between two
- * compensated additions are added in two chains, so that the additions overlap. */
-HS_INLINE void sum_some_products(size_t width, factor_kind by, size_t n, size_t rows, real *out,
-                                 const real *a, const real *b, size_t stride, bool add_to)
+/* Sums of the products of `rows` rows: sums and errors stay in registers. They are compensated once for so many rows,
+ * which are added in two chains, so that the additions overlap. */
+HS_INLINE void sum_rows(const factor_kind by, const int width, const int sums,
+                        const product_rows *p, size_t rows, vec *sum)
 {
-    vec sum[4], error[4];
-    for (size_t k = 0; k < width; k++)
+    enum { ROWS_TOGETHER = 32 };
+    vec error[DOT_SUMS];
+    HS_UNROLL
+    for (int k = 0; k < sums; k++)
         sum[k] = error[k] = (vec){ 0 };
     for (size_t first = 0; first < rows; first += ROWS_TOGETHER) {
         const size_t end = first + ROWS_TOGETHER < rows ? first + ROWS_TOGETHER : rows;
-        vec some[2][4];
-        for (size_t k = 0; k < width; k++)
+        vec some[2][DOT_SUMS];
+        HS_UNROLL
+        for (int k = 0; k < sums; k++)
             some[0][k] = some[1][k] = (vec){ 0 };
         size_t r = first;
-        for (; r + 2 <= end; r += 2)
-            for (size_t odd = 0; odd < 2; odd++)
-                for (size_t k = 0; k < width; k++)
-                    some[odd][k] += product_at(by, a, b, n, stride, r + odd, k * LANES);
-        for (size_t k = 0; r < end && k < width; k++)
-            some[0][k] += product_at(by, a, b, n, stride, r, k * LANES);
-        for (size_t k = 0; k < width; k++)
+        for (; r + 2 <= end; r += 2) {
+            add_row(by, width, p, r, some[0]);
+            add_row(by, width, p, r + 1, some[1]);
+        }
+        if (r < end)
+            add_row(by, width, p, r, some[0]);
+        HS_UNROLL
+        for (int k = 0; k < sums; k++)
             add_compensated_vec(&sum[k], &error[k], some[0][k] + some[1][k]);
     }
-    for (size_t k = 0; k < width; k++)
-        v_storeu(out + k * LANES, add_to ? v_loadu(out + k * LANES) + sum[k] : sum[k]);
 }
 
-HS_INLINE void sum_products_by(factor_kind by, size_t n, size_t rows, real *out, const real *a,
-                               const real *b, size_t stride, bool add_to)
+HS_INLINE void sum_products_by(const factor_kind by, size_t n, size_t rows, real *out,
+                               const real *a, const real *b, size_t stride, bool add_to)
 {
-    size_t i = 0;
-    for (; i + 4 * LANES <= n; i += 4 * LANES)
-        sum_some_products(4, by, n, rows, out + i, a + i, by == BY_NUMBER ? b : b + i, stride,
-                          add_to);
-    for (; i < n; i += LANES)
-        sum_some_products(1, by, n, rows, out + i, a + i, by == BY_NUMBER ? b : b + i, stride,
-                          add_to);
+    for (size_t i = 0, width; i < n; i += width * LANES) {
+        const product_rows p = { { a + i, b + i }, b, n, stride };
+        vec sum[DOT_SUMS];
+        width = i + 4 * LANES <= n ? 4 : 1;
+        if (width == 4)
+            sum_rows(by, 4, 4, &p, rows, sum);
+        else
+            sum_rows(by, 1, 1, &p, rows, sum);
+        for (size_t k = 0; k < width; k++) {
+            real *const to = out + i + k * LANES;
+            v_storeu(to, add_to ? v_loadu(to) + sum[k] : sum[k]);
+        }
+    }
 }
 
 static void sum_products(size_t n, size_t rows, void *out, const void *a, const void *b,
@@ -101,79 +130,33 @@ static void sum_products(size_t n, size_t rows, void *out, const void *a, const 
         sum_products_by(BY_VECTOR, n, rows, out, a, b, stride, add_to);
 }
 
-/* Adds the products of a row, each value of which is loaded once. */
-HS_INLINE void add_dots_row(const int vectors, const bool numbers, vec *some, const real *const *v,
-                            size_t at, const real *number)
+HS_INLINE void dots_of(const int vectors, const bool numbers, product_rows p, size_t rows,
+                       real *out, size_t apart)
 {
-    vec a[DOT_VECTORS];
-    HS_UNROLL
-    for (int i = 0; i < vectors; i++)
-        a[i] = v_loadu(v[i] + at);
-    HS_UNROLL
-    for (int i = 0; i < vectors; i++) {
+    const int pairs = vectors * (vectors + 1) / 2, sums = pairs + (numbers ? vectors : 0);
+    for (size_t lane = 0; lane < p.n; lane += LANES) {
+        vec sum[DOT_SUMS];
+        sum_rows(BY_EACH_OTHER, vectors, sums, &p, rows, sum);
         HS_UNROLL
-        for (int j = 0; j <= i; j++)
-            some[i * (i + 1) / 2 + j] += a[i] * a[j];
-    }
-    HS_UNROLL
-    for (int i = 0; i < vectors && numbers; i++)
-        some[DOT_PAIRS + i] += a[i] * v_set1(*number);
-}
-
-HS_INLINE bool is_in_dots(const int vectors, const bool numbers, int k)
-{
-    return k < vectors * (vectors + 1) / 2 ||
-           (numbers && k >= DOT_PAIRS && k < DOT_PAIRS + vectors);
-}
-
-/* In the order of sum_some_products(). */
-HS_INLINE void dots_of(const int vectors, const bool numbers, size_t n, size_t rows,
-                       const real *const *v, const real *number, size_t stride, real *out,
-                       size_t apart)
-{
-    for (size_t lane = 0; lane < n; lane += LANES) {
-        vec sum[DOT_SUMS], error[DOT_SUMS];
-        for (int k = 0; k < DOT_SUMS; k++)
-            sum[k] = error[k] = (vec){ 0 };
-        for (size_t first = 0; first < rows; first += ROWS_TOGETHER) {
-            const size_t end = first + ROWS_TOGETHER < rows ? first + ROWS_TOGETHER : rows;
-            vec some[2][DOT_SUMS];
-            HS_UNROLL
-            for (int k = 0; k < DOT_SUMS; k++)
-                some[0][k] = some[1][k] = (vec){ 0 };
-            size_t r = first;
-            for (; r + 2 <= end; r += 2) {
-                HS_UNROLL
-                for (size_t odd = 0; odd < 2; odd++)
-                    add_dots_row(vectors, numbers, some[odd], v, (r + odd) * n + lane,
-                                 number + (r + odd) * stride);
-            }
-            if (r < end)
-                add_dots_row(vectors, numbers, some[0], v, r * n + lane, number + r * stride);
-            HS_UNROLL
-            for (int k = 0; k < DOT_SUMS; k++)
-                if (is_in_dots(vectors, numbers, k))
-                    add_compensated_vec(&sum[k], &error[k], some[0][k] + some[1][k]);
-        }
-        HS_UNROLL
-        for (int k = 0; k < DOT_SUMS; k++)
-            if (is_in_dots(vectors, numbers, k))
-                v_storeu(out + (size_t)k * apart + lane, sum[k]);
+        for (int k = 0; k < sums; k++)
+            v_storeu(out + (size_t)(k < pairs ? k : DOT_PAIRS + k - pairs) * apart + lane, sum[k]);
+        for (int i = 0; i < vectors; i++)
+            p.v[i] += LANES;
     }
 }
 
 static void joint_dots(size_t n, size_t rows, int vectors, const void *const *v, const void *number,
                        size_t stride, void *out, size_t apart)
 {
-    const real *value[DOT_VECTORS] = { NULL };
+    product_rows p = { .number = number, .n = n, .stride = stride };
     for (int i = 0; i < vectors; i++)
-        value[i] = v[i];
+        p.v[i] = v[i];
 #define DOTS_CASE(count)                                                                           \
     case count:                                                                                    \
         if (number)                                                                                \
-            dots_of(count, true, n, rows, value, number, stride, out, apart);                      \
+            dots_of(count, true, p, rows, out, apart);                                             \
         else                                                                                       \
-            dots_of(count, false, n, rows, value, value[0], 0, out, apart);                        \
+            dots_of(count, false, p, rows, out, apart);                                            \
         break
     switch (vectors) {
         DOTS_CASE(1);
