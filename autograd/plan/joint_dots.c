@@ -5,12 +5,6 @@
 
 #include <string.h>
 
-/* More than two in three of the sums that are made must be wanted: with fewer, loads are saved but multiply-adds lost. */
-static bool is_worth_it(int wanted, int made)
-{
-    return wanted >= 2 && 3 * wanted > 2 * made;
-}
-
 /* The program of a step that sums products over features, and may be one of several; or NULL. */
 static const program *sum_of_products(const plan_step *step, const loop_step *part)
 {
@@ -75,46 +69,35 @@ static bool join(joint_dots *dots, const plan_step *step, int32_t sum)
     return true;
 }
 
-/* Step numbers and ranks that bound the search. */
-typedef struct {
-    int32_t end;       /* the last step that sums products; -1: there is none */
-    int32_t last_made; /* rank of the last local value that is made up to there */
-} search_bounds;
-
-static search_bounds find_bounds(const hs_plan *plan, const plan_loop *loop, const plan_step *step)
-{
-    search_bounds b = { -1, -1 };
-    for (int32_t k = 0; k < loop->steps; k++)
-        if (sum_of_products(&step[k], &loop->part[k]))
-            b.end = k;
-    for (int32_t k = 0; k <= b.end; k++)
-        if (plan->layout->node[step[k].node].local)
-            b.last_made = scheduled(plan, step[k].node)->rank;
-    return b;
-}
-
 bool hs__joint_dots_make(const hs_plan *plan, plan_loop *loop, const plan_step *step)
 {
-    const search_bounds bounds = find_bounds(plan, loop, step);
     joint_dots *dots = hs__plan_alloc(plan, 1, sizeof *dots);
     if (!dots)
         return false;
-    int32_t wanted = 0;
     memset(dots->sum, -1, sizeof dots->sum);
-    for (int32_t k = 0; k <= bounds.end; k++) {
+    /* The last step that sums products, and the rank of the last local value that is made up to there. */
+    int32_t end = -1, last_made = -1, wanted = 0;
+    for (int32_t k = 0; k < loop->steps; k++)
+        if (sum_of_products(&step[k], &loop->part[k]))
+            end = k;
+    for (int32_t k = 0; k <= end; k++)
+        if (plan->layout->node[step[k].node].local)
+            last_made = scheduled(plan, step[k].node)->rank;
+    for (int32_t k = 0; k <= end; k++) {
         loop_step *part = &loop->part[k];
         const program *p = sum_of_products(&step[k], part);
-        dots->lanes = step[bounds.end].as.program->inner;
-        part->joint = p && p->inner == dots->lanes &&
-                      lasts_until(plan, &step[k], bounds.last_made) &&
+        dots->lanes = step[end].as.program->inner;
+        part->joint = p && p->inner == dots->lanes && lasts_until(plan, &step[k], last_made) &&
                       join(dots, &step[k], part->sum);
         wanted += part->joint;
         dots->last = part->joint ? k : dots->last;
     }
+    /* More than two in three of the sums that are made must be wanted: with fewer, loads are saved but multiply-adds
+     * lost. */
     const int made = dots->vectors * (dots->vectors + 1) / 2 + (dots->numbers ? dots->vectors : 0);
-    if (is_worth_it(wanted, made))
+    if (wanted >= 2 && 3 * wanted > 2 * made)
         loop->dots = dots;
-    for (int32_t k = 0; k <= bounds.end && !loop->dots; k++)
+    for (int32_t k = 0; k <= end && !loop->dots; k++)
         loop->part[k].joint = false;
     return true;
 }

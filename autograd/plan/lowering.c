@@ -305,10 +305,8 @@ static bool make_step(const hs_plan *plan, plan_code *code, int32_t id)
 /* Makes the steps that copy an output of the batch from lanes to rows. */
 static void make_stores(const hs_plan *plan, plan_code *code, int32_t id)
 {
-    const graph_node *node = node_at(plan, id);
-    for (size_t i = 0; node->output && node->extent != HS_SHARED && i < plan->request->outputs;
-         i++) {
-        if (plan->graph->output[i] != id)
+    for (size_t i = 0; node_at(plan, id)->output && i < plan->request->outputs; i++) {
+        if (plan->graph->output[i] != id || node_at(plan, id)->extent == HS_SHARED)
             continue;
         plan_step *step = append_step(code, STAGE_SHARD, id);
         step->kind = STEP_STORE;
@@ -334,8 +332,7 @@ static bool make_position(const hs_plan *plan, plan_code *code, int32_t from, in
     if (!loop && made == 2)
         hs__product_pair(first);
     for (int32_t i = from; i < end; i++)
-        if (!is_unused(node_at(plan, order[i])))
-            make_stores(plan, code, order[i]);
+        make_stores(plan, code, order[i]);
     return true;
 }
 

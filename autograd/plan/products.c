@@ -202,12 +202,11 @@ static void need_sum_scratch(const hs_plan *plan, plan_code *code, const product
     const size_t rows = p->extent == HS_ROW ? plan->request->rows_per_start : 1;
     const size_t short_starts = plan->request->starts - (layout->shards - 1) * layout->shard_starts;
     const size_t lanes[2] = { layout->shard_starts * rows, short_starts * rows };
-    for (int i = 0; i < 2; i++)
-        hs__code_need_scratch(
-            code,
-            hs_product_sum_scratch(
-                plan->request->dtype,
-                &(hs_product_sum){ .out = p->m, .in = p->n, .lanes = lanes[i], .terms = p->k }));
+    hs_product_sum sum = { .out = p->m, .in = p->n, .terms = p->k };
+    for (int i = 0; i < 2; i++) {
+        sum.lanes = lanes[i];
+        hs__code_need_scratch(code, hs_product_sum_scratch(plan->request->dtype, &sum));
+    }
 }
 
 /* Sizes, factors and tail of the product of node `id`. */
