@@ -46,8 +46,8 @@ typedef struct {
     size_t n, stride;
 } product_rows;
 
-/* Adds the products of a row to `some`. The first of them are those of `width` vectors side by side, or of `width` values,
- * each of which is loaded once. */
+/* Adds the products of a row to `some`: of `width` vectors side by side; or of every two of `width` values, each of which
+ * is loaded once, and then of each with the number. */
 HS_INLINE void add_row(const factor_kind by, const int width, const product_rows *p, size_t row,
                        vec *some)
 {

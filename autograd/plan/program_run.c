@@ -72,7 +72,7 @@ static const char *run_block(runner *r, size_t first, size_t n, char *out)
     if (rest == 0)
         return run_steps(r, n, at, 0, out);
     const char *result = whole ? run_steps(r, whole, at, 0, out) : NULL;
-    /* What is left does not fill a vector: it goes through copies that do. */
+    /* The rest does not fill a vector: it goes through copies that do. */
     for (int k = 0; k < p->operands; k++)
         if (p->operand[k].mode != OPERAND_SCALAR) {
             char *tail = r->tails + (size_t)k * HS_ALIGN;
