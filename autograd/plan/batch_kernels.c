@@ -36,58 +36,87 @@ static void add_compensated(size_t n, size_t rows, void *sum_, void *error_, con
     }
 }
 
-/* What the second factor is: a vector for each row, a number for each, or the first factor again. */
-typedef enum { BY_VECTOR, BY_NUMBER, BY_ITSELF } factor_kind;
+/* The second factor of products: a vector for each row, a number for each, the first factor again; or every two of
+ * several vectors are multiplied, and each by a number if there is one. */
+typedef enum { BY_VECTOR, BY_NUMBER, BY_ITSELF, BY_EACH_OTHER } factor_kind;
 
-HS_INLINE vec product_at(factor_kind by, const real *a, const real *b, size_t n, size_t stride,
-                         size_t row, size_t lane)
+/* Rows of n numbers of up to DOT_VECTORS values, and of one number for each row. */
+typedef struct {
+    const real *v[DOT_VECTORS], *number;
+    size_t n, stride;
+} product_rows;
+
+/* Adds the products of a row to `some`: of `width` vectors side by side; or of every two of `width` values, each of which
+ * is loaded once, and then of each with the number. */
+HS_INLINE void add_row(const factor_kind by, const int width, const product_rows *p, size_t row,
+                       vec *some)
 {
-    const vec left = v_loadu(a + row * n + lane);
-    return left * (by == BY_ITSELF   ? left
-                   : by == BY_NUMBER ? v_set1(b[row * stride])
-                                     : v_loadu(b + row * n + lane));
+    const size_t at = row * p->n;
+    vec a[4];
+    HS_UNROLL
+    for (int i = 0; i < width; i++)
+        a[i] = v_loadu(by == BY_EACH_OTHER ? p->v[i] + at : p->v[0] + at + i * LANES);
+    HS_UNROLL
+    for (int i = 0; i < width; i++) {
+        if (by == BY_EACH_OTHER) {
+            HS_UNROLL
+            for (int j = 0; j <= i; j++)
+                some[i * (i + 1) / 2 + j] += a[i] * a[j];
+            if (p->number)
+                some[width * (width + 1) / 2 + i] += a[i] * v_set1(p->number[row * p->stride]);
+        } else {
+            some[i] += a[i] * (by == BY_ITSELF   ? a[i]
+                               : by == BY_NUMBER ? v_set1(p->number[row * p->stride])
+                                                 : v_loadu(p->v[1] + at + i * LANES));
+        }
+    }
 }
 
-/* Sums are compensated once for so many rows. */
-enum { ROWS_TOGETHER = 32 };
-
-/* Sums of `rows` products, for `width` vectors side by side: sums and errors stay in registers. The rows between two
- * compensated additions are added in two chains, so that the additions overlap. */
-HS_INLINE void sum_some_products(size_t width, factor_kind by, size_t n, size_t rows, real *out,
-                                 const real *a, const real *b, size_t stride, bool add_to)
+/* Sums of the products of `rows` rows: sums and errors stay in registers. They are compensated once for so many rows,
+ * which are added in two chains, so that the additions overlap. */
+HS_INLINE void sum_rows(const factor_kind by, const int width, const int sums,
+                        const product_rows *p, size_t rows, vec *sum)
 {
-    vec sum[4], error[4];
-    for (size_t k = 0; k < width; k++)
+    enum { ROWS_TOGETHER = 32 };
+    vec error[DOT_SUMS];
+    HS_UNROLL
+    for (int k = 0; k < sums; k++)
         sum[k] = error[k] = (vec){ 0 };
     for (size_t first = 0; first < rows; first += ROWS_TOGETHER) {
         const size_t end = first + ROWS_TOGETHER < rows ? first + ROWS_TOGETHER : rows;
-        vec some[2][4];
-        for (size_t k = 0; k < width; k++)
+        vec some[2][DOT_SUMS];
+        HS_UNROLL
+        for (int k = 0; k < sums; k++)
             some[0][k] = some[1][k] = (vec){ 0 };
         size_t r = first;
-        for (; r + 2 <= end; r += 2)
-            for (size_t odd = 0; odd < 2; odd++)
-                for (size_t k = 0; k < width; k++)
-                    some[odd][k] += product_at(by, a, b, n, stride, r + odd, k * LANES);
-        for (size_t k = 0; r < end && k < width; k++)
-            some[0][k] += product_at(by, a, b, n, stride, r, k * LANES);
-        for (size_t k = 0; k < width; k++)
+        for (; r + 2 <= end; r += 2) {
+            add_row(by, width, p, r, some[0]);
+            add_row(by, width, p, r + 1, some[1]);
+        }
+        if (r < end)
+            add_row(by, width, p, r, some[0]);
+        HS_UNROLL
+        for (int k = 0; k < sums; k++)
             add_compensated_vec(&sum[k], &error[k], some[0][k] + some[1][k]);
     }
-    for (size_t k = 0; k < width; k++)
-        v_storeu(out + k * LANES, add_to ? v_loadu(out + k * LANES) + sum[k] : sum[k]);
 }
 
-HS_INLINE void sum_products_by(factor_kind by, size_t n, size_t rows, real *out, const real *a,
-                               const real *b, size_t stride, bool add_to)
+HS_INLINE void sum_products_by(const factor_kind by, size_t n, size_t rows, real *out,
+                               const real *a, const real *b, size_t stride, bool add_to)
 {
-    size_t i = 0;
-    for (; i + 4 * LANES <= n; i += 4 * LANES)
-        sum_some_products(4, by, n, rows, out + i, a + i, by == BY_NUMBER ? b : b + i, stride,
-                          add_to);
-    for (; i < n; i += LANES)
-        sum_some_products(1, by, n, rows, out + i, a + i, by == BY_NUMBER ? b : b + i, stride,
-                          add_to);
+    for (size_t i = 0, width; i < n; i += width * LANES) {
+        const product_rows p = { { a + i, b + i }, b, n, stride };
+        vec sum[DOT_SUMS];
+        width = i + 4 * LANES <= n ? 4 : 1;
+        if (width == 4)
+            sum_rows(by, 4, 4, &p, rows, sum);
+        else
+            sum_rows(by, 1, 1, &p, rows, sum);
+        for (size_t k = 0; k < width; k++) {
+            real *const to = out + i + k * LANES;
+            v_storeu(to, add_to ? v_loadu(to) + sum[k] : sum[k]);
+        }
+    }
 }
 
 static void sum_products(size_t n, size_t rows, void *out, const void *a, const void *b,
@@ -101,79 +130,33 @@ static void sum_products(size_t n, size_t rows, void *out, const void *a, const 
         sum_products_by(BY_VECTOR, n, rows, out, a, b, stride, add_to);
 }
 
-/* Adds the products of a row, each value of which is loaded once. */
-HS_INLINE void add_dots_row(const int vectors, const bool numbers, vec *some, const real *const *v,
-                            size_t at, const real *number)
+HS_INLINE void dots_of(const int vectors, const bool numbers, product_rows p, size_t rows,
+                       real *out, size_t apart)
 {
-    vec a[DOT_VECTORS];
-    HS_UNROLL
-    for (int i = 0; i < vectors; i++)
-        a[i] = v_loadu(v[i] + at);
-    HS_UNROLL
-    for (int i = 0; i < vectors; i++) {
+    const int pairs = vectors * (vectors + 1) / 2, sums = pairs + (numbers ? vectors : 0);
+    for (size_t lane = 0; lane < p.n; lane += LANES) {
+        vec sum[DOT_SUMS];
+        sum_rows(BY_EACH_OTHER, vectors, sums, &p, rows, sum);
         HS_UNROLL
-        for (int j = 0; j <= i; j++)
-            some[i * (i + 1) / 2 + j] += a[i] * a[j];
-    }
-    HS_UNROLL
-    for (int i = 0; i < vectors && numbers; i++)
-        some[DOT_PAIRS + i] += a[i] * v_set1(*number);
-}
-
-HS_INLINE bool is_in_dots(const int vectors, const bool numbers, int k)
-{
-    return k < vectors * (vectors + 1) / 2 ||
-           (numbers && k >= DOT_PAIRS && k < DOT_PAIRS + vectors);
-}
-
-/* In the order of sum_some_products(). */
-HS_INLINE void dots_of(const int vectors, const bool numbers, size_t n, size_t rows,
-                       const real *const *v, const real *number, size_t stride, real *out,
-                       size_t apart)
-{
-    for (size_t lane = 0; lane < n; lane += LANES) {
-        vec sum[DOT_SUMS], error[DOT_SUMS];
-        for (int k = 0; k < DOT_SUMS; k++)
-            sum[k] = error[k] = (vec){ 0 };
-        for (size_t first = 0; first < rows; first += ROWS_TOGETHER) {
-            const size_t end = first + ROWS_TOGETHER < rows ? first + ROWS_TOGETHER : rows;
-            vec some[2][DOT_SUMS];
-            HS_UNROLL
-            for (int k = 0; k < DOT_SUMS; k++)
-                some[0][k] = some[1][k] = (vec){ 0 };
-            size_t r = first;
-            for (; r + 2 <= end; r += 2) {
-                HS_UNROLL
-                for (size_t odd = 0; odd < 2; odd++)
-                    add_dots_row(vectors, numbers, some[odd], v, (r + odd) * n + lane,
-                                 number + (r + odd) * stride);
-            }
-            if (r < end)
-                add_dots_row(vectors, numbers, some[0], v, r * n + lane, number + r * stride);
-            HS_UNROLL
-            for (int k = 0; k < DOT_SUMS; k++)
-                if (is_in_dots(vectors, numbers, k))
-                    add_compensated_vec(&sum[k], &error[k], some[0][k] + some[1][k]);
-        }
-        HS_UNROLL
-        for (int k = 0; k < DOT_SUMS; k++)
-            if (is_in_dots(vectors, numbers, k))
-                v_storeu(out + (size_t)k * apart + lane, sum[k]);
+        for (int k = 0; k < sums; k++)
+            v_storeu(out + (size_t)(k < pairs ? k : DOT_PAIRS + k - pairs) * apart + lane, sum[k]);
+        for (int i = 0; i < vectors; i++)
+            p.v[i] += LANES;
     }
 }
 
 static void joint_dots(size_t n, size_t rows, int vectors, const void *const *v, const void *number,
                        size_t stride, void *out, size_t apart)
 {
-    const real *value[DOT_VECTORS] = { NULL };
+    product_rows p = { .number = number, .n = n, .stride = stride };
     for (int i = 0; i < vectors; i++)
-        value[i] = v[i];
+        p.v[i] = v[i];
 #define DOTS_CASE(count)                                                                           \
     case count:                                                                                    \
         if (number)                                                                                \
-            dots_of(count, true, n, rows, value, number, stride, out, apart);                      \
+            dots_of(count, true, p, rows, out, apart);                                             \
         else                                                                                       \
-            dots_of(count, false, n, rows, value, value[0], 0, out, apart);                        \
+            dots_of(count, false, p, rows, out, apart);                                            \
         break
     switch (vectors) {
         DOTS_CASE(1);
@@ -187,11 +170,15 @@ static void joint_dots(size_t n, size_t rows, int vectors, const void *const *v,
 /* softplus(x) = max(x, 0) + log(1 + e), e = exp(-|x|). A sum of several takes one logarithm, that
  * of the product of all 1 + e. It is kept as what it exceeds 1 by, so that it is accurate also where
  * all e are tiny; and of a bounded number of factors, each at most 2, so that it does not overflow.
- * With 64 instead of 16, samplers of the German credit data are 5 to 10 % faster. */
+ * With 64 instead of 16, samplers of the German credit data are 5 to 10 % faster.
+ *
+ * s = sigmoid(x) spares the exponential: 1 + e = 1 / (1 - m), where m is the smaller of s and 1 - s. The product of
+ * all 1 - m is kept twice, since as what it exceeds 1 by it is accurate near 1 alone, and near 0, where it may come to
+ * 2^-64, as it is alone. */
 enum { MOST_FACTORS = 64 };
 
 typedef struct {
-    vec above, product_minus_1;
+    vec above, product_minus_1, product; /* the product itself with sigmoids alone */
 } softplus_sum;
 
 /* (1 + a) (1 + b) - 1 */
@@ -200,56 +187,34 @@ HS_INLINE vec times_minus_1(vec a, vec b)
     return a + b * (1 + a);
 }
 
-HS_INLINE void softplus_take(softplus_sum *s, vec x)
+/* Takes the numbers at x, whose sigmoids are at s unless it is NULL. */
+HS_INLINE void softplus_take(softplus_sum *sum, const real *x, const real *s)
 {
-    s->above += v_max(V_CONST(0), x);
-    s->product_minus_1 = times_minus_1(s->product_minus_1, v_exp_minus_abs(x));
-}
-
-/* The sum of `count` vectors at distances of `stride`. Even and odd ones go apart, so that the two
- * chains of multiplications overlap. */
-HS_INLINE vec softplus_total(size_t count, size_t stride, const real *x)
-{
-    softplus_sum even = { { 0 }, { 0 } }, odd = even;
-    size_t k = 0;
-    for (; k + 2 <= count; k += 2) {
-        softplus_take(&even, v_loadu(x + k * stride));
-        softplus_take(&odd, v_loadu(x + (k + 1) * stride));
-    }
-    if (k < count)
-        softplus_take(&even, v_loadu(x + k * stride));
-    return (even.above + odd.above) +
-           v_log1p(times_minus_1(even.product_minus_1, odd.product_minus_1));
-}
-
-/* The same from s = sigmoid(x), which spares the exponential: 1 + e = 1 / (1 - m), where m is the smaller of s and 1 - s.
- * The product of all 1 - m is kept twice, since as what it exceeds 1 by it is accurate near 1 alone, and near 0, where
- * it may come to 2^-64, as it is alone. */
-typedef struct {
-    vec above, product_minus_1, product;
-} sigmoid_sum;
-
-HS_INLINE void sigmoid_take(sigmoid_sum *sum, vec x, vec s)
-{
-    const vec m = v_min(s, 1 - s);
-    sum->above += v_max(V_CONST(0), x);
+    const vec a = v_loadu(x), m = s ? v_min(v_loadu(s), 1 - v_loadu(s)) : -v_exp_minus_abs(a);
+    sum->above += v_max(V_CONST(0), a);
     sum->product_minus_1 = times_minus_1(sum->product_minus_1, -m);
     sum->product *= 1 - m;
 }
 
-HS_INLINE vec sigmoid_total(size_t count, size_t stride, const real *x, const real *s)
+/* The sum of `count` vectors at distances of `stride`. Even and odd ones go apart, so that the two
+ * chains of multiplications overlap. */
+HS_INLINE vec softplus_total(size_t count, size_t stride, const real *x, const real *s)
 {
-    sigmoid_sum even = { { 0 }, { 0 }, V_CONST(1) }, odd = even;
+    softplus_sum part[2] = { { { 0 }, { 0 }, V_CONST(1) }, { { 0 }, { 0 }, V_CONST(1) } };
     size_t k = 0;
-    for (; k + 2 <= count; k += 2) {
-        sigmoid_take(&even, v_loadu(x + k * stride), v_loadu(s + k * stride));
-        sigmoid_take(&odd, v_loadu(x + (k + 1) * stride), v_loadu(s + (k + 1) * stride));
-    }
+    for (; k + 2 <= count; k += 2)
+        for (size_t odd = 0; odd < 2; odd++) {
+            const size_t at = (k + odd) * stride;
+            softplus_take(&part[odd], x + at, s ? s + at : NULL);
+        }
     if (k < count)
-        sigmoid_take(&even, v_loadu(x + k * stride), v_loadu(s + k * stride));
-    const vec product = even.product * odd.product;
-    const vec minus_1 = times_minus_1(even.product_minus_1, odd.product_minus_1);
-    return (even.above + odd.above) -
+        softplus_take(&part[0], x + k * stride, s ? s + k * stride : NULL);
+    const vec above = part[0].above + part[1].above;
+    const vec minus_1 = times_minus_1(part[0].product_minus_1, part[1].product_minus_1);
+    if (!s)
+        return above + v_log1p(minus_1);
+    const vec product = part[0].product * part[1].product;
+    return above -
            v_select(product < V_CONST(0.5), v_log(product), v_log1p(v_max(V_CONST(-0.5), minus_1)));
 }
 
@@ -263,8 +228,8 @@ static void add_softplus(size_t n, size_t rows, size_t stride, void *sum_, void 
         const real *const s = sigmoid ? (const real *)sigmoid + r * stride : NULL;
         for (size_t i = 0; i < n; i += LANES)
             add_one(sum + i, error + i,
-                    s ? sigmoid_total(some, stride, v + i, s + i)
-                      : softplus_total(some, stride, v + i));
+                    s ? softplus_total(some, stride, v + i, s + i)
+                      : softplus_total(some, stride, v + i, NULL));
     }
 }
 
@@ -302,7 +267,7 @@ static double sum_softplus(size_t n, size_t rows, size_t stride, const void *v_)
         const real *const v = (const real *)v_ + r * stride;
         for (size_t i = 0; i < whole; i += most)
             total += (double)v_sum(
-                softplus_total((whole - i < most ? whole - i : most) / LANES, LANES, v + i));
+                softplus_total((whole - i < most ? whole - i : most) / LANES, LANES, v + i, NULL));
         if (whole < n)
             total += (double)v_sum(v_keep(v_first(n - whole), v_softplus(v_loadu(v + whole))));
     }
@@ -312,9 +277,8 @@ static double sum_softplus(size_t n, size_t rows, size_t stride, const void *v_)
 static void sum_lanes(size_t features, size_t lanes, const void *v_, size_t stride, void *out_,
                       bool add_to)
 {
-    enum {
-        TOGETHER = 8
-    }; /* features, so that the additions overlap; the last may be taken twice */
+    /* Features, so that the additions overlap; the last may be taken twice. */
+    enum { TOGETHER = 8 };
     real *const out = out_;
     const size_t whole = lanes / LANES * LANES;
     for (size_t f = 0; f < features; f += TOGETHER) {
@@ -362,82 +326,46 @@ static void expand_rows(size_t rows, size_t n, void *out_, const void *v_, size_
     }
 }
 
-/* Partial vectors: the first n numbers at p, the rest as `fill`. */
-static vec load_some(const real *p, size_t n, real fill)
+/* The largest of x[k * stride] for k < length, in each of n lanes; NaN if one of them is. */
+HS_INLINE vec largest(size_t n, size_t length, size_t stride, const real *x)
 {
-    if (n >= LANES)
-        return v_loadu(p);
-    vec a = v_set1(fill);
-    memcpy(&a, p, n * sizeof *p);
-    return a;
-}
-
-static void store_some(real *p, size_t n, vec a)
-{
-    memcpy(p, &a, (n < LANES ? n : LANES) * sizeof *p);
-}
-
-/* The larger of a and b; NaN if either is. */
-HS_INLINE vec larger(vec a, vec b)
-{
-    return v_select((a >= b) | (a != a), a, b);
+    vec m = v_load_some(x, n);
+    for (size_t k = 1; k < length; k++) {
+        const vec a = v_load_some(x + k * stride, n);
+        m = v_select((m >= a) | (m != m), m, a);
+    }
+    return m;
 }
 
 static void max_over(size_t n, size_t length, size_t stride, void *out_, const void *x_)
 {
     const real *const x = x_;
-    for (size_t i = 0; i < n; i += LANES) {
-        vec m = load_some(x + i, n - i, 0);
-        for (size_t k = 1; k < length; k++)
-            m = larger(m, load_some(x + k * stride + i, n - i, 0));
-        store_some((real *)out_ + i, n - i, m);
-    }
+    for (size_t i = 0; i < n; i += LANES)
+        v_store_some((real *)out_ + i, largest(n - i, length, stride, x + i), n - i);
 }
 
 static void logsumexp(size_t n, size_t length, size_t stride, void *out_, const void *x_)
 {
     const real *const x = x_;
     for (size_t i = 0; i < n; i += LANES) {
-        vec m = load_some(x + i, n - i, 0);
-        for (size_t k = 1; k < length; k++)
-            m = larger(m, load_some(x + k * stride + i, n - i, 0));
+        const vec m = largest(n - i, length, stride, x + i);
         /* Where the largest is infinite (or NaN), subtracting it would make NaN of -inf. */
         const vec shift = v_keep(m - m == 0, m);
         vec s = { 0 };
         for (size_t k = 0; k < length; k++)
-            s += v_exp(load_some(x + k * stride + i, n - i, 0) - shift);
-        store_some((real *)out_ + i, n - i, shift + v_log(s));
+            s += v_exp(v_load_some(x + k * stride + i, n - i) - shift);
+        v_store_some((real *)out_ + i, shift + v_log(s), n - i);
     }
 }
 
-static void to_lanes(size_t count, size_t rows, const void *row_major, void *lanes_, size_t stride)
-{
-    const real *const from = row_major;
-    real *const lanes = lanes_;
-    for (size_t f = 0; f < count; f++)
-        for (size_t l = 0; l < rows; l++)
-            lanes[f * stride + l] = from[l * count + f];
-}
-
-static void to_rows(size_t count, size_t rows, const void *lanes_, size_t stride, void *row_major)
-{
-    const real *const lanes = lanes_;
-    real *const to = row_major;
-    for (size_t l = 0; l < rows; l++)
-        for (size_t f = 0; f < count; f++)
-            to[l * count + f] = lanes[f * stride + l];
-}
-
-static void copy(size_t n, void *to_, size_t to_stride, const void *from_, size_t from_stride)
+static void transpose(size_t rows, size_t columns, void *to_, size_t to_stride, const void *from_,
+                      size_t from_stride)
 {
     real *const to = to_;
     const real *const from = from_;
-    if (to_stride == 1 && from_stride == 1) {
-        memcpy(to, from, n * sizeof *to);
-        return;
-    }
-    for (size_t i = 0; i < n; i++)
-        to[i * to_stride] = from[i * from_stride];
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < columns; j++)
+            to[i * to_stride + j] = from[j * from_stride + i];
 }
 
 static double get(const void *v, size_t i)
@@ -464,9 +392,7 @@ const batch_kernels HS_KERNEL(batch) = {
     .expand_rows = expand_rows,
     .max_over = max_over,
     .logsumexp = logsumexp,
-    .to_lanes = to_lanes,
-    .to_rows = to_rows,
-    .copy = copy,
+    .transpose = transpose,
     .get = get,
     .put = put,
 };

@@ -18,58 +18,45 @@ HS_INLINE vec v_sign(vec a)
         0                                                                                          \
     }
 
-#define BEGIN(name)                                                                                \
+#define LOOP(sa, sb, sc, kernel)                                                                   \
+    for (size_t i = 0; i < count; i += LANES) {                                                    \
+        const vec a = LOAD(a, sa), b = LOAD(b, sb), c = LOAD(c, sc);                               \
+        (void)b, (void)c;                                                                          \
+        v_storeu(out + i, kernel);                                                                 \
+    }
+
+#define FUNCTION(name, loops)                                                                      \
     static void name##_loop(size_t count, void *out_, const void *a_v, const void *b_v,            \
                             const void *c_v, unsigned scalars, int n)                              \
     {                                                                                              \
         real *const out = out_;                                                                    \
         const real *const a_ = a_v, *const b_ = b_v, *const c_ = c_v;                              \
-        (void)b_, (void)c_, (void)n, (void)scalars;
-
-#define LOOP_1(sa, kernel)                                                                         \
-    for (size_t i = 0; i < count; i += LANES) {                                                    \
-        const vec a = LOAD(a, sa);                                                                 \
-        v_storeu(out + i, kernel);                                                                 \
-    }
-#define LOOP_2(sa, sb, kernel)                                                                     \
-    for (size_t i = 0; i < count; i += LANES) {                                                    \
-        const vec a = LOAD(a, sa), b = LOAD(b, sb);                                                \
-        v_storeu(out + i, kernel);                                                                 \
-    }
-#define LOOP_3(kernel)                                                                             \
-    for (size_t i = 0; i < count; i += LANES) {                                                    \
-        const vec a = LOAD(a, scalars & 1), b = LOAD(b, scalars & 2), c = LOAD(c, scalars & 4);    \
-        v_storeu(out + i, kernel);                                                                 \
+        BROADCAST(a);                                                                              \
+        BROADCAST(b);                                                                              \
+        BROADCAST(c);                                                                              \
+        (void)scalars, (void)n;                                                                    \
+        loops                                                                                      \
     }
 
-#define HS_UNARY(name, traits, domain, kernel, ga, doc)                                            \
-    BEGIN(name)                                                                                    \
-    BROADCAST(a);                                                                                  \
+#define UNARY_LOOPS(kernel)                                                                        \
     if (scalars & 1)                                                                               \
-        LOOP_1(1, kernel)                                                                          \
+        LOOP(1, 1, 1, kernel)                                                                      \
     else                                                                                           \
-        LOOP_1(0, kernel)                                                                          \
-    }
-#define HS_BINARY(name, traits, domain, kernel, ga, gb, doc)                                       \
-    BEGIN(name)                                                                                    \
-    BROADCAST(a);                                                                                  \
-    BROADCAST(b);                                                                                  \
+        LOOP(0, 1, 1, kernel)
+#define BINARY_LOOPS(kernel)                                                                       \
     if (scalars == 0)                                                                              \
-        LOOP_2(0, 0, kernel)                                                                       \
+        LOOP(0, 0, 1, kernel)                                                                      \
     else if (scalars == 1)                                                                         \
-        LOOP_2(1, 0, kernel)                                                                       \
+        LOOP(1, 0, 1, kernel)                                                                      \
     else if (scalars == 2)                                                                         \
-        LOOP_2(0, 1, kernel)                                                                       \
+        LOOP(0, 1, 1, kernel)                                                                      \
     else                                                                                           \
-        LOOP_2(1, 1, kernel)                                                                       \
-    }
+        LOOP(1, 1, 1, kernel)
+
+#define HS_UNARY(name, traits, domain, kernel, ga, doc)      FUNCTION(name, UNARY_LOOPS(kernel))
+#define HS_BINARY(name, traits, domain, kernel, ga, gb, doc) FUNCTION(name, BINARY_LOOPS(kernel))
 #define HS_TERNARY(name, traits, domain, kernel, ga, gb, gc, doc)                                  \
-    BEGIN(name)                                                                                    \
-    BROADCAST(a);                                                                                  \
-    BROADCAST(b);                                                                                  \
-    BROADCAST(c);                                                                                  \
-    LOOP_3(kernel)                                                                                 \
-    }
+    FUNCTION(name, LOOP(scalars & 1, scalars & 2, scalars & 4, kernel))
 #include <hastings/autograd/ops.def>
 
 extern const elementwise_kernels HS_KERNEL(elementwise);

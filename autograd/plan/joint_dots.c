@@ -3,19 +3,14 @@
  * second-level cache again; together, every value is loaded once. */
 #include "plan_internal.h"
 
-/* More than two in three of the sums that are made must be wanted: with fewer, loads are saved but multiply-adds lost. */
-static bool is_worth_it(int wanted, int made)
-{
-    return wanted >= 2 && 3 * wanted > 2 * made;
-}
+#include <string.h>
 
 /* The program of a step that sums products over features, and may be one of several; or NULL. */
 static const program *sum_of_products(const plan_step *step, const loop_step *part)
 {
     const program *p = program_of(step);
-    return p && p->product_sum && p->dims[0] == 0 && part->sum >= 0 && step->out.kind != IN_SUM
-               ? p
-               : NULL;
+    return p && p->product_sum && p->dims == 1 && part->sum >= 0 && step->out.kind != IN_SUM ? p
+                                                                                             : NULL;
 }
 
 /* Whether all values of a step's sum are still there when the value of rank `rank` is made in the chunk's memory. */
@@ -74,67 +69,46 @@ static bool join(joint_dots *dots, const plan_step *step, int32_t sum)
     return true;
 }
 
-/* Step numbers and ranks that bound the search. */
-typedef struct {
-    int32_t end;       /* the last step that sums products; -1: there is none */
-    int32_t last_made; /* rank of the last local value that is made up to there */
-} search_bounds;
-
-static search_bounds find_bounds(const hs_plan *plan, const plan_loop *loop, const plan_step *step)
-{
-    search_bounds b = { -1, -1 };
-    for (int32_t k = 0; k < loop->steps; k++)
-        if (sum_of_products(&step[k], &loop->part[k]))
-            b.end = k;
-    for (int32_t k = 0; k <= b.end; k++)
-        if (plan->layout->node[step[k].node].local)
-            b.last_made = scheduled(plan, step[k].node)->rank;
-    return b;
-}
-
 bool hs__joint_dots_make(const hs_plan *plan, plan_loop *loop, const plan_step *step)
 {
-    joint_dots dots = { .last = -1 };
-    const search_bounds bounds = find_bounds(plan, loop, step);
-    int32_t wanted = 0;
-    for (int k = 0; k < DOT_SUMS; k++)
-        dots.sum[k] = -1;
-    for (int32_t k = 0; k <= bounds.end; k++) {
+    joint_dots *dots = hs__plan_alloc(plan, 1, sizeof *dots);
+    if (!dots)
+        return false;
+    memset(dots->sum, -1, sizeof dots->sum);
+    /* The last step that sums products, and the rank of the last local value that is made up to there. */
+    int32_t end = -1, last_made = -1, wanted = 0;
+    for (int32_t k = 0; k < loop->steps; k++)
+        if (sum_of_products(&step[k], &loop->part[k]))
+            end = k;
+    for (int32_t k = 0; k <= end; k++)
+        if (plan->layout->node[step[k].node].local)
+            last_made = scheduled(plan, step[k].node)->rank;
+    for (int32_t k = 0; k <= end; k++) {
         loop_step *part = &loop->part[k];
         const program *p = sum_of_products(&step[k], part);
-        part->joint = p && p->inner == step[bounds.end].as.program->inner &&
-                      lasts_until(plan, &step[k], bounds.last_made) &&
-                      join(&dots, &step[k], part->sum);
-        if (!part->joint)
-            continue;
-        dots.last = k;
-        wanted++;
+        dots->lanes = step[end].as.program->inner;
+        part->joint = p && p->inner == dots->lanes && lasts_until(plan, &step[k], last_made) &&
+                      join(dots, &step[k], part->sum);
+        wanted += part->joint;
+        dots->last = part->joint ? k : dots->last;
     }
-    const int made = dots.vectors * (dots.vectors + 1) / 2 + (dots.numbers ? dots.vectors : 0);
-    if (!is_worth_it(wanted, made)) {
-        for (int32_t k = 0; k <= bounds.end; k++)
-            loop->part[k].joint = false;
-        return true;
-    }
-    dots.lanes = step[bounds.end].as.program->inner;
-    loop->dots = hs_arena_alloc(plan->arena, sizeof *loop->dots);
-    if (!loop->dots)
-        return hs__plan_no_memory(plan);
-    *loop->dots = dots;
+    /* More than two in three of the sums that are made must be wanted: with fewer, loads are saved but multiply-adds
+     * lost. */
+    const int made = dots->vectors * (dots->vectors + 1) / 2 + (dots->numbers ? dots->vectors : 0);
+    if (wanted >= 2 && 3 * wanted > 2 * made)
+        loop->dots = dots;
+    for (int32_t k = 0; k <= end && !loop->dots; k++)
+        loop->part[k].joint = false;
     return true;
 }
 
 void hs__joint_dots_run(const joint_dots *dots, run_state *state, size_t first, size_t count,
                         char *out, size_t apart)
 {
-    const size_t element = state->plan->request->element;
-    const void *vector[DOT_VECTORS], *number = NULL;
+    const void *vector[DOT_VECTORS];
     for (int i = 0; i < dots->vectors; i++)
-        vector[i] = (const char *)resolve(state, dots->vector[i].at) +
-                    first * dots->vector[i].feature * element;
-    if (dots->numbers)
-        number =
-            (const char *)resolve(state, dots->number.at) + first * dots->number.feature * element;
+        vector[i] = operand_from(state, &dots->vector[i], first);
+    const void *number = dots->numbers ? operand_from(state, &dots->number, first) : NULL;
     state->plan->request->batch->joint_dots(dots->lanes, count, dots->vectors, vector, number,
                                             dots->stride, out, apart);
 }

@@ -56,11 +56,9 @@ typedef struct {
     /* Along an axis of `length` places: x[k * stride + i], out[i], i < n. */
     void (*max_over)(size_t n, size_t length, size_t stride, void *out, const void *x);
     void (*logsumexp)(size_t n, size_t length, size_t stride, void *out, const void *x);
-    /* Between rows of the user's arrays and lanes: lanes[f * stride + l] = rows[l * count + f]. */
-    void (*to_lanes)(size_t count, size_t rows, const void *row_major, void *lanes, size_t stride);
-    void (*to_rows)(size_t count, size_t rows, const void *lanes, size_t stride, void *row_major);
-    /* Strided copy: to[i * to_stride] = from[i * from_stride]. */
-    void (*copy)(size_t n, void *to, size_t to_stride, const void *from, size_t from_stride);
+    /* to[i * to_stride + j] = from[j * from_stride + i]: between rows of the user's arrays and lanes. */
+    void (*transpose)(size_t rows, size_t columns, void *to, size_t to_stride, const void *from,
+                      size_t from_stride);
     /* The number at place i as a double, and the reverse. */
     double (*get)(const void *v, size_t i);
     void (*put)(void *v, size_t i, double value);

@@ -11,7 +11,7 @@
 static size_t pad_lanes(const hs_plan *plan, size_t lanes)
 {
     const size_t line = HS_ALIGN / plan->request->element;
-    return lanes == 1 ? 1 : (lanes + line - 1) / line * line;
+    return lanes == 1 ? 1 : times_to_cover(lanes, line) * line;
 }
 
 /* Bytes of `count` features of `stride` numbers each, aligned; false if they cannot be counted. */
@@ -107,40 +107,28 @@ static bool open_space(free_space *f, size_t nodes)
     return true;
 }
 
-static void close_space(free_space *f)
+static void remove_gap(free_space *f, byte_run *gap)
 {
-    hs_free(f->gap);
-    hs_free(f->block);
-    hs_free(f->ending);
+    f->gaps--;
+    memmove(gap, gap + 1, (size_t)(f->gap + f->gaps - gap) * sizeof *gap);
 }
 
 /* Frees a block, and joins it with the gaps around it. */
 static void add_gap(free_space *f, size_t offset, size_t end)
 {
-    int32_t low = 0, high = f->gaps - 1; /* the last gap is always behind */
-    while (low < high) {
-        const int32_t middle = low + (high - low) / 2;
-        if (f->gap[middle].offset < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    byte_run *after = &f->gap[low];
-    const bool joins_before = low > 0 && after[-1].end == offset,
-               joins_after = after->offset == end;
-    const size_t behind = (size_t)(f->gaps - low);
-    if (joins_before && joins_after) {
-        after[-1].end = after->end;
-        memmove(after, after + 1, (behind - 1) * sizeof *after);
-        f->gaps--;
-    } else if (joins_before) {
-        after[-1].end = end;
-    } else if (joins_after) {
-        after->offset = offset;
+    byte_run *gap = f->gap; /* the last is always behind */
+    while (gap->offset < offset)
+        gap++;
+    if (gap->offset == end) {
+        gap->offset = offset;
     } else {
-        memmove(after + 1, after, behind * sizeof *after);
-        *after = (byte_run){ offset, end, -1 };
+        memmove(gap + 1, gap, (size_t)(f->gap + f->gaps - gap) * sizeof *gap);
+        *gap = (byte_run){ offset, end, -1 };
         f->gaps++;
+    }
+    if (gap > f->gap && gap[-1].end == offset) {
+        gap[-1].end = gap->end;
+        remove_gap(f, gap);
     }
 }
 
@@ -155,10 +143,8 @@ static size_t take_block(free_space *f, size_t bytes, int32_t now, int32_t last_
         gap++;
     const size_t offset = gap->offset;
     gap->offset += bytes;
-    if (gap->offset == gap->end) {
-        memmove(gap, gap + 1, (size_t)(f->gap + f->gaps - 1 - gap) * sizeof *gap);
-        f->gaps--;
-    }
+    if (gap->offset == gap->end)
+        remove_gap(f, gap);
     f->block[f->blocks] = (byte_run){ offset, offset + bytes, f->ending[last_use] };
     f->ending[last_use] = f->blocks++;
     return offset;
@@ -189,67 +175,58 @@ static bool place_values(const hs_plan *plan, plan_layout *layout, bool local, s
         if (ok && *total < offset + bytes)
             *total = offset + bytes;
     }
-    close_space(&space);
+    hs_free(space.gap);
+    hs_free(space.block);
+    hs_free(space.ending);
     return ok;
 }
 
-/* ---- Values that are not of the batch ------------------------------------------------------- */
+/* ---- Values that are not of the batch, and views -------------------------------------------- */
 
-static bool place_shared(const hs_plan *plan, plan_layout *layout)
+/* The place of a view: its host's, and further features if it is a slice. */
+static place place_in_host(const hs_plan *plan, const plan_layout *layout, int32_t id)
 {
-    layout->shared_bytes = 0;
+    const graph_node *node = node_at(plan, id);
+    const int32_t host = scheduled(plan, id)->host;
+    const hs_shape *shape = &node_at(plan, host)->shape;
+    place at = layout->node[host].at;
+    if (node->op == OP_slice) {
+        size_t features = node->attributes->first;
+        for (int i = node->attributes->axis + 1; i < shape->rank; i++)
+            features *= shape->dim[i];
+        at.offset += features * layout->stride[node->extent] * plan->request->element;
+    }
+    return at;
+}
+
+static bool place_others(const hs_plan *plan, plan_layout *layout)
+{
+    const size_t sums = (size_t)plan->schedule->sums;
+    layout->shared_bytes = layout->sum_bytes = 0;
+    layout->sum_count = hs__plan_alloc(plan, sums, sizeof *layout->sum_count);
+    if (!layout->sum_count)
+        return false;
     for (int32_t id = 0; id < plan->graph->nodes; id++) {
         const graph_node *node = node_at(plan, id);
         const schedule_node *s = scheduled(plan, id);
         place *at = &layout->node[id].at;
-        if (node->outside >= 0 && s->making == OUTSIDE)
-            *at = outside_place(node);
-        if (is_unused(node) || node->extent != HS_SHARED)
+        if (is_unused(node))
             continue;
-        if (s->sum >= 0)
+        if (s->making == VIEW_OF) {
+            *at = place_in_host(plan, layout, id);
+        } else if (s->sum >= 0) {
             *at = (place){ IN_SUM, s->sum, 0 };
-        else if (node->op == OP_constant || s->making == BY_STEP) {
+            layout->sum_count[s->sum] = node->count;
+        } else if (s->making == OUTSIDE && node->op != OP_constant) {
+            *at = outside_place(node);
+        } else if (node->extent == HS_SHARED && (s->making == BY_STEP || node->op == OP_constant)) {
             *at = (place){ IN_SHARED, 0, 0 };
             if (!take(plan, node->count, &layout->shared_bytes, &at->offset))
                 return false;
         }
     }
-    return true;
-}
-
-static void place_views(const hs_plan *plan, plan_layout *layout)
-{
-    for (int32_t id = 0; id < plan->graph->nodes; id++) {
-        const graph_node *node = node_at(plan, id);
-        const schedule_node *s = scheduled(plan, id);
-        place *at = &layout->node[id].at;
-        if (is_unused(node) || s->making != VIEW_OF)
-            continue;
-        const graph_node *host = node_at(plan, s->host);
-        *at = layout->node[s->host].at;
-        if (node->op == OP_slice) {
-            size_t features = node->attributes->first;
-            for (int i = node->attributes->axis + 1; i < host->shape.rank; i++)
-                features *= host->shape.dim[i];
-            at->offset += features * layout->stride[node->extent] * plan->request->element;
-        }
-    }
-}
-
-static bool count_sums(const hs_plan *plan, plan_layout *layout)
-{
-    const int32_t sums = plan->schedule->sums;
-    layout->sum_count = hs_arena_alloc(plan->arena, (size_t)(sums + 1) * sizeof(size_t));
-    if (!layout->sum_count)
-        return false;
-    for (int32_t i = 0; i < sums; i++)
-        layout->sum_count[i] = 0; /* a merged sum stays empty */
-    for (int32_t id = 0; id < plan->graph->nodes; id++)
-        if (scheduled(plan, id)->sum >= 0 && !is_unused(node_at(plan, id)))
-            layout->sum_count[scheduled(plan, id)->sum] = node_at(plan, id)->count;
-    layout->sum_bytes = 0;
     size_t offset;
-    for (int32_t i = 0; i < sums; i++)
+    for (size_t i = 0; i < sums; i++)
         if (!take(plan, layout->sum_count[i], &layout->sum_bytes, &offset))
             return false;
     return true;
@@ -282,37 +259,32 @@ static double padding_share(const hs_plan *plan, size_t rows)
  * threads. */
 static size_t choose_shard_starts(const hs_plan *plan)
 {
-    const size_t n = plan->request->rows_per_start;
+    const size_t n = plan->request->rows_per_start, all = plan->request->starts;
     if (n == 1) {
-        const size_t apart = plan->request->starts / CHAINS_LEAST,
-                     needed = (plan->request->starts + ROWS_WANTED - 1) / ROWS_WANTED;
-        const size_t shards = needed > 1 || apart < 2 ? needed : 2;
-        /* whole halves of cache lines, as products take lanes: those that are not full are the last shard's */
+        const size_t needed = times_to_cover(all, ROWS_WANTED);
+        const size_t shards = needed > 1 || all < 2 * CHAINS_LEAST ? needed : 2;
+        /* Whole halves of cache lines, as products take lanes: those that are not full are the last shard's. */
         const size_t half = HS_ALIGN / plan->request->element / 2;
-        const size_t each =
-            ((plan->request->starts + shards - 1) / shards + half - 1) / half * half;
-        return each < plan->request->starts ? each : plan->request->starts;
+        return least(times_to_cover(times_to_cover(all, shards), half) * half, all);
     }
-    double least = 1;
-    const size_t most =
-        2 * ROWS_WANTED / n < plan->request->starts ? 2 * ROWS_WANTED / n : plan->request->starts;
+    const size_t most = least(2 * ROWS_WANTED / n, all);
+    double padding = 1;
     for (size_t starts = 1; starts <= most; starts++)
-        least = fmin(least, padding_share(plan, starts * n));
-    size_t best =
-        1; /* the more rows, the fewer calls of kernels, which cost most where networks are small */
+        padding = fmin(padding, padding_share(plan, starts * n));
+    /* The more rows, the fewer calls of kernels, which cost most where networks are small. */
+    size_t best = 1;
     for (size_t starts = 1; starts <= most; starts++)
-        if (padding_share(plan, starts * n) <= least + 0.02)
+        if (padding_share(plan, starts * n) <= padding + 0.02)
             best = starts;
-    /* no larger than as many shards need: of 5 and 3 start points, one thread would wait for the other */
-    const size_t shards = (plan->request->starts + best - 1) / best;
-    return (plan->request->starts + shards - 1) / shards;
+    /* No larger than as many shards need: of 5 and 3 start points, one thread would wait for the other. */
+    return times_to_cover(all, times_to_cover(all, best));
 }
 
 static bool set_shards(const hs_plan *plan, plan_layout *layout, size_t shard_starts)
 {
     const plan_request *request = plan->request;
-    layout->shard_starts = shard_starts < request->starts ? shard_starts : request->starts;
-    layout->shards = (request->starts + layout->shard_starts - 1) / layout->shard_starts;
+    layout->shard_starts = least(shard_starts, request->starts);
+    layout->shards = times_to_cover(request->starts, layout->shard_starts);
     layout->stride[HS_SHARED] = 1;
     layout->stride[HS_START] = pad_lanes(plan, layout->shard_starts);
     layout->stride[HS_ROW] = pad_lanes(plan, layout->shard_starts * request->rows_per_start);
@@ -324,20 +296,18 @@ static bool set_shards(const hs_plan *plan, plan_layout *layout, size_t shard_st
 bool hs__layout_make(const hs_plan *plan, plan_layout *layout)
 {
     const size_t wanted = plan->request->shard_starts;
-    layout->node =
-        hs_arena_alloc(plan->arena, ((size_t)plan->graph->nodes + 1) * sizeof *layout->node);
+    layout->node = hs__plan_alloc(plan, (size_t)plan->graph->nodes, sizeof *layout->node);
     if (!layout->node)
-        return hs__plan_no_memory(plan);
+        return false;
     find_lifetimes(plan, layout);
     bool ok = set_shards(plan, layout, wanted ? wanted : choose_shard_starts(plan));
     while (ok && !wanted && layout->shard_starts > 1 &&
            layout->shard_bytes > (layout->shards < FEW_SHARDS ? CACHE_BYTES : MOST_BYTES) &&
            (layout->shard_starts + 1) / 2 * plan->request->rows_per_start >= ROWS_LEAST)
         ok = set_shards(plan, layout, (layout->shard_starts + 1) / 2);
-    if (!ok || !count_sums(plan, layout) || !place_shared(plan, layout))
+    if (!ok || !place_others(plan, layout))
         return hs__plan_no_memory(plan);
-    place_views(plan, layout);
-    size_t accumulators = layout->shards < MOST_ACCUMULATORS ? layout->shards : MOST_ACCUMULATORS;
+    size_t accumulators = least(layout->shards, MOST_ACCUMULATORS);
     while (accumulators > 2 && layout->sum_bytes > MOST_SUM_BYTES / accumulators)
         accumulators /= 2;
     layout->accumulators = (int)accumulators;

@@ -30,16 +30,27 @@ typedef struct {
 typedef struct {
     layout_node *node; /* for each node of the graph */
     size_t shard_starts, shards;
-    size_t stride
-        [3]; /* by extent: distance between the features of a value; 1 if there is one lane, else lanes
-                           padded to whole cache lines */
+    /* By extent, the distance between the features of a value: 1 if there is one lane, else lanes padded to whole
+     * cache lines. */
+    size_t stride[3];
     size_t loop_chunk;  /* features of a long vector that are worked on at a time */
     size_t chunk_bytes; /* for the local values of a chunk */
     size_t shard_bytes, shared_bytes;
-    size_t *sum_count; /* numbers of each sum over the batch */
+    size_t *sum_count; /* numbers of each sum over the batch; 0: merged into another */
     size_t sum_bytes;  /* of all of them: an accumulator */
-    int accumulators; /* each takes the sums of consecutive shards, in order; they are added in pairs */
+    int accumulators; /* each takes sums of consecutive shards, in order; they are added in pairs */
 } plan_layout;
+
+static inline size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* How many times `unit` cover a number. */
+static inline size_t times_to_cover(size_t number, size_t unit)
+{
+    return (number + unit - 1) / unit;
+}
 
 static inline place outside_place(const graph_node *node)
 {

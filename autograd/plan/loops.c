@@ -25,11 +25,6 @@ enum {
 
 enum { MOST_PIECES = 8, MOST_PARTS_BYTES = 8 << 20, TILE_ROWS = 48 };
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 static size_t most(size_t a, size_t b)
 {
     return a > b ? a : b;

@@ -3,7 +3,15 @@
 
 #include <string.h>
 
-/* Number of values of an extent in the batch. */
+void *hs__plan_alloc(const hs_plan *plan, size_t count, size_t size)
+{
+    size_t bytes;
+    void *block = hs_size_mul(count, size, &bytes) ? hs_arena_alloc(plan->arena, bytes) : NULL;
+    if (!block)
+        hs__plan_no_memory(plan);
+    return block ? memset(block, 0, bytes) : NULL;
+}
+
 size_t hs__plan_copies(const hs_plan *plan, hs_extent extent)
 {
     const plan_request *request = plan->request;
@@ -13,91 +21,73 @@ size_t hs__plan_copies(const hs_plan *plan, hs_extent extent)
 
 /* ---- Outputs --------------------------------------------------------------------------------- */
 
-static bool allocate_outputs(const hs_plan *plan, void *const *into)
+static bool allocate_output(const hs_plan *plan, size_t i, void *into)
 {
     const plan_request *request = plan->request;
-    plan_memory *memory = plan->memory;
-    memory->output = hs_alloc_zero(request->outputs, sizeof *memory->output);
-    if (!memory->output)
+    plan_output *output = &plan->memory->output[i];
+    const int32_t id = plan->graph->output[i], sum = scheduled(plan, id)->sum;
+    const graph_node *node = node_at(plan, id);
+    size_t numbers;
+    if (into && node->extent != HS_SHARED)
+        return hs__plan_fail(plan, HS_EEXTENT, id,
+                             "only a shared output can be written into the caller's memory, and "
+                             "output %zu has extent %s",
+                             i, hs_extent_name(node->extent));
+    output->owned = !into;
+    if (into)
+        output->value = into;
+    else if (!hs_size_mul(node->count, hs__plan_copies(plan, node->extent), &numbers) ||
+             !(output->value = hs_alloc_zero(numbers, request->element)))
         return hs__plan_no_memory(plan);
-    for (size_t i = 0; i < request->outputs; i++) {
-        plan_output *output = &memory->output[i];
-        const int32_t id = plan->graph->output[i], sum = scheduled(plan, id)->sum;
-        const graph_node *node = node_at(plan, id);
-        size_t numbers;
-        if (into && into[i] && node->extent != HS_SHARED)
-            return hs__plan_fail(
-                plan, HS_EEXTENT, id,
-                "only a shared output can be written into the caller's memory, and "
-                "output %zu has extent %s",
-                i, hs_extent_name(node->extent));
-        output->value = into ? into[i] : NULL;
-        output->owned = !output->value;
-        if (output->owned) {
-            if (!hs_size_mul(node->count, hs__plan_copies(plan, node->extent), &numbers) ||
-                !(output->value = hs_alloc_zero(numbers, request->element)))
-                return hs__plan_no_memory(plan);
-        }
-        /* A sum over the batch can be totalled where it is wanted. */
-        if (sum >= 0 && !memory->total[sum]) {
-            memory->total[sum] = output->value;
-            output->is_sum = true;
-        }
+    /* A sum over the batch can be totalled where it is wanted. */
+    if (sum >= 0 && !plan->memory->sum[sum].total) {
+        plan->memory->sum[sum].total = output->value;
+        output->is_sum = true;
     }
+    return true;
+}
+
+static bool allocate_outputs(const hs_plan *plan, void *const *into)
+{
+    const size_t outputs = plan->request->outputs;
+    plan->memory->output = hs_alloc_zero(outputs, sizeof *plan->memory->output);
+    if (!plan->memory->output)
+        return hs__plan_no_memory(plan);
+    for (size_t i = 0; i < outputs; i++)
+        if (!allocate_output(plan, i, into ? into[i] : NULL))
+            return false;
     return true;
 }
 
 /* ---- Sums over the batch --------------------------------------------------------------------- */
 
-static size_t sum_bytes(const hs_plan *plan, int32_t sum)
+/* Gives a sum the next place in the accumulators. */
+static void place_sum(const hs_plan *plan, int32_t sum, size_t *offset)
 {
-    return hs_align_up(plan->layout->sum_count[sum] * plan->request->element);
+    plan->memory->sum[sum].offset = *offset;
+    *offset += hs_align_up(plan->layout->sum_count[sum] * plan->request->element);
 }
 
 /* Accumulators hold sums in the order of the outputs, which are gradients in the order of the parameters: a thread that
- * adds a part of the accumulators has that part of the gradients in its cache, where the optimiser's threads look for it. */
-static void order_sums(const hs_plan *plan)
-{
-    plan_memory *memory = plan->memory;
-    size_t offset = 0;
-    for (size_t i = 0; i < plan->request->outputs; i++)
-        if (memory->output[i].is_sum) {
-            const int32_t sum = scheduled(plan, plan->graph->output[i])->sum;
-            memory->sum_offset[sum] = offset;
-            offset += sum_bytes(plan, sum);
-        }
-    for (int32_t i = 0; i < plan->schedule->sums; i++)
-        if (!memory->total[i]) {
-            memory->sum_offset[i] = offset;
-            offset += sum_bytes(plan, i);
-        }
-}
-
-/* Gives the sums that no output takes a place for their totals. */
-static bool allocate_totals(const hs_plan *plan)
-{
-    plan_memory *memory = plan->memory;
-    size_t bytes = 0;
-    for (int32_t i = 0; i < plan->schedule->sums; i++)
-        bytes += memory->total[i] ? 0 : sum_bytes(plan, i);
-    char *total = memory->totals = hs_alloc_zero(1, bytes + HS_ALIGN);
-    if (!total)
-        return false;
-    for (int32_t i = 0; i < plan->schedule->sums; i++)
-        if (!memory->total[i]) {
-            memory->total[i] = total;
-            total += sum_bytes(plan, i);
-        }
-    return true;
-}
-
-static bool allocate_accumulators(const hs_plan *plan)
+ * adds a part of the accumulators has that part of the gradients in its cache, where the optimiser's threads look for it.
+ * The other sums follow, and have their totals in memory of the plan. */
+static bool allocate_sums(const hs_plan *plan)
 {
     plan_memory *memory = plan->memory;
     const size_t accumulators = (size_t)plan->layout->accumulators;
-    size_t bytes;
-    if (!hs_size_mul(accumulators - 1, plan->layout->sum_bytes, &bytes))
+    size_t offset = 0, bytes;
+    for (size_t i = 0; i < plan->request->outputs; i++)
+        if (memory->output[i].is_sum)
+            place_sum(plan, scheduled(plan, plan->graph->output[i])->sum, &offset);
+    const size_t others = offset;
+    memory->totals = hs_alloc_zero(1, plan->layout->sum_bytes - others + HS_ALIGN);
+    if (!memory->totals || !hs_size_mul(accumulators - 1, plan->layout->sum_bytes, &bytes))
         return false;
+    for (int32_t i = 0; i < plan->schedule->sums; i++)
+        if (!memory->sum[i].total) {
+            place_sum(plan, i, &offset);
+            memory->sum[i].total = memory->totals + (memory->sum[i].offset - others);
+        }
     memory->accumulators = hs_alloc(bytes); /* the first shard of each fills it */
     memory->shards_added = hs_alloc(accumulators * sizeof *memory->shards_added);
     for (size_t i = 0; memory->shards_added && i < accumulators; i++)
@@ -111,11 +101,11 @@ static bool allocate_workspaces(const hs_plan *plan)
 {
     plan_memory *memory = plan->memory;
     const plan_layout *layout = plan->layout;
+    const size_t workspaces = layout->accumulators > 1 ? (size_t)plan->threads : 1;
+    size_t bytes;
     memory->scratch_offset = hs_align_up(layout->shard_bytes);
     memory->workspace_bytes =
         memory->scratch_offset + hs_align_up(plan->code->scratch_bytes) + HS_ALIGN;
-    const size_t workspaces = layout->accumulators > 1 ? (size_t)plan->threads : 1;
-    size_t bytes;
     if (!hs_size_mul(workspaces, memory->workspace_bytes, &bytes))
         return false;
     memory->workspace = hs_alloc(bytes);
@@ -124,32 +114,20 @@ static bool allocate_workspaces(const hs_plan *plan)
     return memory->workspace && memory->workspace_used && memory->shared;
 }
 
-static void write_constants(const hs_plan *plan)
+/* Writes constants, and lists the values that lie in memory outside of the plan. */
+static void fill_leaves(const hs_plan *plan)
 {
-    for (int32_t id = 0; id < plan->graph->nodes; id++)
-        if (node_at(plan, id)->op == OP_constant && !is_unused(node_at(plan, id)))
-            plan->request->batch->put(plan->memory->shared + place_of(plan, id).offset, 0,
-                                      node_at(plan, id)->number);
-}
-
-/* Values that lie in memory outside of the plan. */
-static bool list_outsides(const hs_plan *plan)
-{
-    const size_t outsides = (size_t)plan->graph->outsides + 1;
     plan_memory *memory = plan->memory;
-    memory->outside = hs_arena_alloc(plan->arena, outsides * sizeof *memory->outside);
-    memory->outside_now = hs_arena_alloc(plan->arena, outsides * sizeof *memory->outside_now);
-    if (!memory->outside || !memory->outside_now)
-        return false;
     for (int32_t id = 0; id < plan->graph->nodes; id++) {
         const graph_node *node = node_at(plan, id);
         const op_attributes *a = node->attributes;
+        if (node->op == OP_constant && !is_unused(node))
+            plan->request->batch->put(memory->shared + place_of(plan, id).offset, 0, node->number);
         if (node->outside >= 0)
             memory->outside[node->outside] =
                 (outside_value){ node->tape_id, a ? a->data : NULL, a ? a->base : NULL,
                                  a ? a->offset : 0 };
     }
-    return true;
 }
 
 /* ---- Threads --------------------------------------------------------------------------------- */
@@ -160,8 +138,7 @@ static double guess_seconds(const hs_plan *plan)
     double seconds = 0;
     for (int32_t i = 0; i < plan->code->steps[STAGE_SHARD]; i++) {
         const plan_step *step = &plan->code->step[STAGE_SHARD][i];
-        const graph_node *node = node_at(plan, step->node);
-        const graph_node *space = node->sums_batch ? node_at(plan, node->input[0]) : node;
+        const graph_node *space = space_of(plan, step);
         const double rows = (double)hs__plan_copies(plan, space->extent), flops = flops_of(step);
         const program *p = program_of(step);
         const double passes = p ? p->steps + p->sum_softplus + 1 : 1;
@@ -183,21 +160,18 @@ static int choose_threads(const hs_plan *plan, int wanted)
 
 bool hs__plan_allocate(hs_plan *plan, const hs_plan_options *options)
 {
-    const size_t sums = (size_t)plan->schedule->sums + 1;
+    const size_t sums = (size_t)plan->schedule->sums, outsides = (size_t)plan->graph->outsides;
     plan_memory *memory = plan->memory;
-    memory->total = hs_arena_alloc(plan->arena, sums * sizeof *memory->total);
-    memory->sum_offset = hs_arena_alloc(plan->arena, sums * sizeof *memory->sum_offset);
-    if (!memory->total || !memory->sum_offset || !list_outsides(plan))
-        return hs__plan_no_memory(plan);
-    for (size_t i = 0; i < sums; i++)
-        memory->total[i] = NULL;
-    if (!allocate_outputs(plan, options->into))
+    memory->sum = hs__plan_alloc(plan, sums, sizeof *memory->sum);
+    memory->outside = hs__plan_alloc(plan, outsides, sizeof *memory->outside);
+    memory->outside_now = hs__plan_alloc(plan, outsides, sizeof(void *));
+    if (!memory->sum || !memory->outside || !memory->outside_now ||
+        !allocate_outputs(plan, options->into))
         return false;
-    order_sums(plan);
     plan->threads = choose_threads(plan, options->threads);
-    if (!allocate_workspaces(plan) || !allocate_totals(plan) || !allocate_accumulators(plan))
+    if (!allocate_sums(plan) || !allocate_workspaces(plan))
         return hs__plan_no_memory(plan);
-    write_constants(plan);
+    fill_leaves(plan);
     return true;
 }
 

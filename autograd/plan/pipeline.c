@@ -249,8 +249,6 @@ void hs_plan_free(hs_plan *plan)
     plan_block *b = (plan_block *)plan;
     hs__plan_release(plan);
     hs_free(b->graph.node);
-    for (int stage = 0; stage < STAGE_COUNT; stage++)
-        hs_free(b->code.step[stage]);
     hs_arena_free(&b->arena);
     hs_free(b);
 }

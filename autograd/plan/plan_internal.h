@@ -36,34 +36,40 @@ typedef struct {
     size_t shard_starts; /* 0: chosen */
     int threads;         /* that a run may take; the pace decides */
     bool trace, factors;
-    unsigned without,
-        always; /* a bit for each pass: switched off; applied even where it does not pay */
+    /* A bit for each pass: switched off; applied even where it does not pay. */
+    unsigned without, always;
     bool (*interrupted)(void *context);
     void *context;
 } plan_request;
 
-/* An output's memory. */
+/* The memory of an output, and of a sum over the batch. */
 typedef struct {
     void *value; /* [rows][count] */
     bool owned;
     bool is_sum; /* the total of the sum over the batch is written to `value` directly */
 } plan_output;
 
+typedef struct {
+    void *total;   /* the caller's memory, or the plan's */
+    size_t offset; /* in an accumulator */
+} plan_sum;
+
 /* The memory of a plan, and its state between runs. */
 typedef struct {
     plan_output *output;
     outside_value *outside;
     const void **outside_now;
-    void **total;       /* of each sum over the batch: the caller's memory, or the plan's */
-    size_t *sum_offset; /* of each sum over the batch, in an accumulator */
+    plan_sum *sum;
     size_t scratch_offset, workspace_bytes;
     char *workspace;      /* threads x workspace_bytes */
     bool *workspace_used; /* by its thread */
     char *shared;
+    char *totals; /* sums that have no other place */
+    bool found;   /* a traced run found */
+    hs_nonfinite nonfinite;
     char *accumulators; /* all but the first, which adds to the totals: layout.sum_bytes each */
-    atomic_int
-        *shards_added; /* for the second of every two accumulators: how many of them are done */
-    char *totals;      /* sums that have no other place */
+    /* For the second of every two accumulators: how many of them are done. */
+    atomic_int *shards_added;
 } plan_memory;
 
 struct hs_plan {
@@ -79,8 +85,6 @@ struct hs_plan {
     hs_status *status;   /* of making it */
     int threads;
     hs_pace pace;
-    bool found;
-    hs_nonfinite nonfinite;
 };
 
 /* Accessors for the three structures' views of a node. */
@@ -99,6 +103,13 @@ static inline place place_of(const hs_plan *plan, int32_t id)
     return plan->layout->node[id].at;
 }
 
+/* The node over whose values a step goes: of a sum over the batch, its operand. */
+static inline const graph_node *space_of(const hs_plan *plan, const plan_step *step)
+{
+    const graph_node *node = node_at(plan, step->node);
+    return node->sums_batch ? node_at(plan, node->input[0]) : node;
+}
+
 static inline bool runs_pass(const hs_plan *plan, plan_pass pass)
 {
     return !(plan->request->without >> pass & 1);
@@ -115,6 +126,9 @@ bool hs__plan_fail(const hs_plan *plan, hs_status status, int32_t node, const ch
     HS_PRINTF(4, 5);
 bool hs__plan_no_memory(const hs_plan *plan);
 
+/* Zeroed memory that lives as long as the plan; NULL if there is none, which fails the plan. */
+void *hs__plan_alloc(const hs_plan *plan, size_t count, size_t size);
+
 /* True if the caller wants no more of the plan, which has failed then. */
 bool hs__plan_is_interrupted(const hs_plan *plan);
 
@@ -125,7 +139,7 @@ void hs__plan_release(hs_plan *plan);
 /* Number of values of an extent in the batch. */
 size_t hs__plan_copies(const hs_plan *plan, hs_extent extent);
 
-/* The address of a value in this run. */
+/* The address of a value in this run; and of an operand from one of its features on. */
 static inline void *resolve(const run_state *state, place at)
 {
     const plan_memory *memory = state->plan->memory;
@@ -138,12 +152,19 @@ static inline void *resolve(const run_state *state, place at)
         return memory->shared + at.offset;
     case IN_SUM:
         if (state->accumulator)
-            return state->accumulator + memory->sum_offset[at.index] + at.offset;
-        return (char *)memory->total[at.index] + at.offset;
+            return state->accumulator + memory->sum[at.index].offset + at.offset;
+        return (char *)memory->sum[at.index].total + at.offset;
     case IN_OUTSIDE:
     default:
         return (char *)(uintptr_t)memory->outside_now[at.index] + at.offset;
     }
+}
+
+static inline const char *operand_from(const run_state *state, const program_operand *operand,
+                                       size_t feature)
+{
+    return (const char *)resolve(state, operand->at) +
+           feature * operand->feature * state->plan->request->element;
 }
 
 #endif

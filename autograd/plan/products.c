@@ -1,11 +1,6 @@
 /* Matrix products as steps: which kernel computes a product, and its operands. */
 #include "plan_internal.h"
 
-static const void *tail_value(const plan_step *step, run_state *state, int which, int32_t node)
-{
-    return node >= 0 ? resolve(state, step->as.product.tail_in[which]) : NULL;
-}
-
 /* Lanes for products: the true ones, except that a last shard of one lane in padded storage counts
  * as two, since one lane means to products that there is no padding. */
 static size_t product_lanes(const run_state *state, hs_extent extent)
@@ -14,42 +9,43 @@ static size_t product_lanes(const run_state *state, hs_extent extent)
     return lanes == 1 && state->plan->layout->stride[extent] > 1 ? 2 : lanes;
 }
 
-/* Shared matrix times a vector of the batch. */
-static hs_product layer_of(const plan_step *step, run_state *state)
+/* Shared matrix, which is operand `matrix`, times a vector of the batch. As the second operand it multiplies a row. */
+static hs_product layer_of(const plan_step *step, run_state *state, int matrix)
 {
-    const bool t = step->as.product.transpose[0];
-    const size_t stride = state->plan->layout->stride[step->as.product.extent];
+    const product_step *s = &step->as.product;
+    const bool by_input = matrix ? !s->transpose[1] : s->transpose[0];
+    const size_t out = matrix ? s->n : s->m, stride = state->plan->layout->stride[s->extent];
     return (hs_product){
-        .out = step->as.product.m,
-        .in = step->as.product.k,
-        .lanes = product_lanes(state, step->as.product.extent),
-        .w = resolve(state, step->in[0]),
-        .w_out = t ? 1 : step->as.product.k,
-        .w_in = t ? step->as.product.m : 1,
-        .x = resolve(state, step->in[1]),
+        .out = out,
+        .in = s->k,
+        .lanes = product_lanes(state, s->extent),
+        .w = resolve(state, step->in[matrix]),
+        .w_out = by_input ? 1 : s->k,
+        .w_in = by_input ? out : 1,
+        .x = resolve(state, step->in[!matrix]),
         .x_stride = stride,
         .y = resolve(state, step->out),
         .y_stride = stride,
-        .bias = tail_value(step, state, 0, step->as.product.tail.bias),
-        .add = tail_value(step, state, 1, step->as.product.tail.add),
+        .bias = s->tail.bias >= 0 ? resolve(state, s->tail_in[0]) : NULL,
+        .add = s->tail.add >= 0 ? resolve(state, s->tail_in[1]) : NULL,
         .add_stride = stride,
-        .gate = tail_value(step, state, 2, step->as.product.tail.gate),
+        .gate = s->tail.gate >= 0 ? resolve(state, s->tail_in[2]) : NULL,
         .gate_stride = stride,
-        .act = step->as.product.tail.act,
+        .act = s->tail.act,
         .threads = state->threads,
     };
 }
 
 static void run_layer(const plan_step *step, run_state *state)
 {
-    const hs_product p = layer_of(step, state);
+    const hs_product p = layer_of(step, state, 0);
     hs_product_run(state->plan->request->dtype, &p);
 }
 
 static void run_pair(const plan_step *step, run_state *state)
 {
-    const hs_product partner = layer_of(step + 1, state);
-    hs_product p = layer_of(step, state);
+    const hs_product partner = layer_of(step + 1, state, 0);
+    hs_product p = layer_of(step, state, 0);
     p.twin = &partner;
     hs_product_run(state->plan->request->dtype, &p);
 }
@@ -60,9 +56,9 @@ void hs__product_pair(plan_step *step)
     step->run = run_pair;
 }
 
-static const void *further(const void *value, size_t numbers, const hs_plan *plan)
+static void *further(const void *value, size_t numbers, const hs_plan *plan)
 {
-    return value ? (const char *)value + numbers * plan->request->element : NULL;
+    return value ? (char *)(uintptr_t)value + numbers * plan->request->element : NULL;
 }
 
 /* Where the features of a value of a loop begin: there may be no more of it than the present chunk. */
@@ -76,13 +72,14 @@ void hs__layer_run_from(const plan_step *step, run_state *state, size_t first, s
                         size_t out_feature)
 {
     const hs_plan *plan = state->plan;
-    hs_product p = layer_of(step, state);
+    const place *tail_in = step->as.product.tail_in;
+    hs_product p = layer_of(step, state, 0);
     p.out = count;
     p.w = further(p.w, first * p.w_out, plan);
-    p.y = (char *)p.y + first * out_feature * plan->request->element;
+    p.y = further(p.y, first * out_feature, plan);
     p.bias = further(p.bias, first, plan);
-    p.add = from_feature(p.add, step->as.product.tail_in[1], first, p.add_stride, plan);
-    p.gate = from_feature(p.gate, step->as.product.tail_in[2], first, p.gate_stride, plan);
+    p.add = from_feature(p.add, tail_in[1], first, p.add_stride, plan);
+    p.gate = from_feature(p.gate, tail_in[2], first, p.gate_stride, plan);
     hs_product_run(plan->request->dtype, &p);
 }
 
@@ -90,7 +87,7 @@ void hs__layer_sum_from(const plan_step *step, run_state *state, size_t first, s
                         void *out, bool begins, bool with_start)
 {
     const hs_plan *plan = state->plan;
-    hs_product p = layer_of(step, state);
+    hs_product p = layer_of(step, state, 0);
     p.in = count;
     p.w = further(p.w, first * p.w_in, plan);
     p.x = from_feature(p.x, step->in[1], first, p.x_stride, plan);
@@ -107,57 +104,23 @@ void hs__layer_sum_from(const plan_step *step, run_state *state, size_t first, s
 /* Shared matrix times a matrix of the batch, whose columns and lanes are lanes alike. */
 static void run_wide_layer(const plan_step *step, run_state *state)
 {
-    const hs_plan *plan = state->plan;
-    const bool t = step->as.product.transpose[0];
-    const size_t stride = plan->layout->stride[step->as.product.extent] * step->as.product.n;
-    const hs_product p = {
-        .out = step->as.product.m,
-        .in = step->as.product.k,
-        .lanes = stride,
-        .w = resolve(state, step->in[0]),
-        .w_out = t ? 1 : step->as.product.k,
-        .w_in = t ? step->as.product.m : 1,
-        .x = resolve(state, step->in[1]),
-        .x_stride = stride,
-        .y = resolve(state, step->out),
-        .y_stride = stride,
-        .threads = state->threads,
-    };
-    hs_product_run(plan->request->dtype, &p);
+    hs_product p = layer_of(step, state, 0);
+    p.lanes = p.x_stride = p.y_stride = p.y_stride * step->as.product.n;
+    hs_product_run(state->plan->request->dtype, &p);
 }
 
 /* Matrix of the batch times a shared one: a product for each of its rows. */
 static void run_row_layers(const plan_step *step, run_state *state)
 {
     const hs_plan *plan = state->plan;
-    const bool t = step->as.product.transpose[1];
-    const size_t stride = plan->layout->stride[step->as.product.extent],
-                 row = stride * plan->request->element;
-    const char *x = resolve(state, step->in[0]);
-    const char *add = tail_value(step, state, 1, step->as.product.tail.add);
-    const char *gate = tail_value(step, state, 2, step->as.product.tail.gate);
-    char *y = resolve(state, step->out);
+    hs_product p = layer_of(step, state, 1);
+    const size_t row_in = p.in * p.x_stride, row_out = p.out * p.y_stride;
     for (size_t i = 0; i < step->as.product.m; i++) {
-        const hs_product p = {
-            .out = step->as.product.n,
-            .in = step->as.product.k,
-            .lanes = product_lanes(state, step->as.product.extent),
-            .w = resolve(state, step->in[1]),
-            .w_out = t ? step->as.product.k : 1,
-            .w_in = t ? 1 : step->as.product.n,
-            .x = x + i * step->as.product.k * row,
-            .x_stride = stride,
-            .y = y + i * step->as.product.n * row,
-            .y_stride = stride,
-            .bias = tail_value(step, state, 0, step->as.product.tail.bias),
-            .add = add ? add + i * step->as.product.n * row : NULL,
-            .add_stride = stride,
-            .gate = gate ? gate + i * step->as.product.n * row : NULL,
-            .gate_stride = stride,
-            .act = step->as.product.tail.act,
-            .threads = state->threads,
-        };
         hs_product_run(plan->request->dtype, &p);
+        p.x = further(p.x, row_in, plan);
+        p.y = further(p.y, row_out, plan);
+        p.add = further(p.add, row_out, plan);
+        p.gate = further(p.gate, row_out, plan);
     }
 }
 
@@ -165,23 +128,24 @@ static void run_lane_product(const plan_step *step, run_state *state)
 {
     const hs_plan *plan = state->plan;
     const graph_node *node = node_at(plan, step->node);
-    const bool *t = step->as.product.transpose;
+    const product_step *s = &step->as.product;
+    const bool *t = s->transpose;
     const bool a_shared = node_at(plan, node->input[0])->extent == HS_SHARED;
     const bool b_shared = node_at(plan, node->input[1])->extent == HS_SHARED;
     const size_t stride = plan->layout->stride[node->extent];
     const hs_product_lane p = {
-        .out = step->as.product.m,
-        .in = step->as.product.k,
-        .n = step->as.product.n,
+        .out = s->m,
+        .in = s->k,
+        .n = s->n,
         .lanes = product_lanes(state, node->extent),
         .a = resolve(state, step->in[0]),
-        .a_out = t[0] ? 1 : step->as.product.k,
-        .a_in = t[0] ? step->as.product.m : 1,
+        .a_out = t[0] ? 1 : s->k,
+        .a_in = t[0] ? s->m : 1,
         .a_stride = a_shared ? 1 : stride,
         .a_shared = a_shared,
         .b = resolve(state, step->in[1]),
-        .b_in = t[1] ? 1 : step->as.product.n,
-        .b_n = t[1] ? step->as.product.k : 1,
+        .b_in = t[1] ? 1 : s->n,
+        .b_n = t[1] ? s->k : 1,
         .b_stride = b_shared ? 1 : stride,
         .b_shared = b_shared,
         .y = resolve(state, step->out),
@@ -192,36 +156,36 @@ static void run_lane_product(const plan_step *step, run_state *state)
 
 static void run_shared_product(const plan_step *step, run_state *state)
 {
-    hs_product_shared_run(
-        state->plan->request->dtype, step->as.product.m, step->as.product.n, step->as.product.k,
-        resolve(state, step->in[0]), step->as.product.transpose[0], resolve(state, step->in[1]),
-        step->as.product.transpose[1], resolve(state, step->out), adds(step, state));
+    const product_step *s = &step->as.product;
+    hs_product_shared_run(state->plan->request->dtype, s->m, s->n, s->k,
+                          resolve(state, step->in[0]), s->transpose[0], resolve(state, step->in[1]),
+                          s->transpose[1], resolve(state, step->out), adds(step, state));
 }
 
 /* The product summed over the batch: a weight gradient. */
 static void run_product_sum(const plan_step *step, run_state *state)
 {
     const hs_plan *plan = state->plan;
-    const bool *t = step->as.product.transpose;
-    const size_t stride = plan->layout->stride[step->as.product.extent];
+    const product_step *s = &step->as.product;
+    const bool *t = s->transpose;
+    const size_t stride = plan->layout->stride[s->extent];
     const hs_product_sum p = {
-        .out = step->as.product.m,
-        .in = step->as.product.n,
-        .lanes = state->lanes[step->as.product.extent],
+        .out = s->m,
+        .in = s->n,
+        .lanes = state->lanes[s->extent],
         .dy = resolve(state, step->in[0]),
-        .dy_stride = (t[0] ? 1 : step->as.product.k) * stride,
+        .dy_stride = (t[0] ? 1 : s->k) * stride,
         .x = resolve(state, step->in[1]),
-        .x_stride = (t[1] ? step->as.product.k : 1) * stride,
+        .x_stride = (t[1] ? s->k : 1) * stride,
         .dw = resolve(state, step->out),
         .accumulate = !(step->begins_sum && state->first_shard),
-        .db =
-            step->as.product.tail.left_sum >= 0 ? resolve(state, step->as.product.left_sum) : NULL,
-        .accumulate_db = !(step->as.product.begins_left_sum && state->first_shard),
+        .db = s->tail.left_sum >= 0 ? resolve(state, s->left_sum) : NULL,
+        .accumulate_db = !(s->begins_left_sum && state->first_shard),
         .scratch = state->scratch,
         .threads = state->threads,
-        .terms = step->as.product.k,
-        .dy_term = (t[0] ? step->as.product.m : 1) * stride,
-        .x_term = (t[1] ? 1 : step->as.product.n) * stride,
+        .terms = s->k,
+        .dy_term = (t[0] ? s->m : 1) * stride,
+        .x_term = (t[1] ? 1 : s->n) * stride,
     };
     hs_product_sum_run(plan->request->dtype, &p);
 }
@@ -238,12 +202,11 @@ static void need_sum_scratch(const hs_plan *plan, plan_code *code, const product
     const size_t rows = p->extent == HS_ROW ? plan->request->rows_per_start : 1;
     const size_t short_starts = plan->request->starts - (layout->shards - 1) * layout->shard_starts;
     const size_t lanes[2] = { layout->shard_starts * rows, short_starts * rows };
-    for (int i = 0; i < 2; i++)
-        hs__code_need_scratch(
-            code,
-            hs_product_sum_scratch(
-                plan->request->dtype,
-                &(hs_product_sum){ .out = p->m, .in = p->n, .lanes = lanes[i], .terms = p->k }));
+    hs_product_sum sum = { .out = p->m, .in = p->n, .terms = p->k };
+    for (int i = 0; i < 2; i++) {
+        sum.lanes = lanes[i];
+        hs__code_need_scratch(code, hs_product_sum_scratch(plan->request->dtype, &sum));
+    }
 }
 
 /* Sizes, factors and tail of the product of node `id`. */
@@ -259,7 +222,6 @@ static void describe_product(const hs_plan *plan, plan_code *code, plan_step *st
                          .extent = widest(a->extent, b->extent),
                          .transpose = { t[0], t[1] },
                          .tail = plan->schedule->tail[id] };
-    p->flops = 2 * (double)p->m * (double)p->n * (double)p->k;
     step->in[0] = place_of(plan, node->input[0]);
     step->in[1] = place_of(plan, node->input[1]);
     const int32_t tail[3] = { p->tail.bias, p->tail.add, p->tail.gate };

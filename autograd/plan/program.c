@@ -3,30 +3,17 @@
 
 #include <string.h>
 
-/* While a program is made, its loops are a list of dimensions, outermost first; the lanes of the
- * batch, if there are several, are the last. */
-typedef struct {
-    int dims;
-    size_t length[LOOP_DIMS + 1];
-    size_t stride[MAX_OPERANDS][LOOP_DIMS + 1];
-    size_t out[LOOP_DIMS + 1];
-    bool summed[LOOP_DIMS + 1];
-    bool fixed_lanes; /* the lanes must stay a dimension of their own */
-} loop_nest;
-
+/* A program while it is made; its last loop is the innermost one. */
 typedef struct {
     const hs_plan *plan;
     const graph_node *space;
-    hs_shape shape; /* of the space, or of the part of it that is wanted */
-    bool lanes;     /* several lanes */
-    int32_t operand_node[MAX_OPERANDS];
-    operand_mode mode[MAX_OPERANDS];
-    size_t feature[MAX_OPERANDS];
-    int operands;
-    loop_nest nest;
+    hs_shape shape;   /* of the space, or of the part of it that is wanted */
+    bool lanes;       /* several lanes */
+    bool fixed_lanes; /* they must stay a loop of their own */
+    program p;        /* its operands and steps are these: */
+    program_operand operand[MAX_OPERANDS];
     program_step step[MAX_STEPS];
-    int32_t step_node[MAX_STEPS];
-    int steps;
+    int32_t operand_node[MAX_OPERANDS], step_node[MAX_STEPS];
 } maker;
 
 /* Distances in elements between neighbours along the dimensions of `space`, for a value of `shape`
@@ -50,115 +37,117 @@ static operand_mode lane_mode(const maker *m, hs_extent extent)
     return plan->layout->stride[extent] == 1 ? OPERAND_SCALAR : OPERAND_EXPAND;
 }
 
+/* The place of an operand, and its strides by feature; a loop may have no more of it than a chunk. */
+static void set_place(const maker *m, program_operand *operand, int32_t id)
+{
+    const graph_node *node = node_at(m->plan, id);
+    feature_strides(&m->shape, &node->shape, m->plan->layout->stride[node->extent],
+                    operand->stride);
+    operand->at = place_of(m->plan, id);
+    operand->feature = m->shape.rank && operand->at.kind != IN_CHUNK ? operand->stride[0] : 0;
+}
+
 /* The operand number of a stored node. */
 static int operand_of(maker *m, int32_t id)
 {
-    for (int i = 0; i < m->operands; i++)
+    for (int i = 0; i < m->p.operands; i++)
         if (m->operand_node[i] == id)
             return i;
     const graph_node *node = node_at(m->plan, id);
-    const int k = m->operands++, lanes = m->shape.rank;
+    const int k = m->p.operands++;
+    const operand_mode mode = m->lanes ? lane_mode(m, node->extent) : OPERAND_VECTOR;
+    program_operand *operand = &m->operand[k];
+    *operand = (program_operand){ .mode = mode, .repeat = m->plan->request->rows_per_start };
     m->operand_node[k] = id;
-    m->mode[k] = m->lanes ? lane_mode(m, node->extent) : OPERAND_VECTOR;
-    feature_strides(&m->shape, &node->shape, m->plan->layout->stride[node->extent],
-                    m->nest.stride[k]);
-    m->feature[k] =
-        m->shape.rank && place_of(m->plan, id).kind != IN_CHUNK ? m->nest.stride[k][0] : 0;
-    if (m->lanes) {
-        m->nest.stride[k][lanes] = m->mode[k] == OPERAND_VECTOR;
-        m->nest.fixed_lanes = m->nest.fixed_lanes || m->mode[k] == OPERAND_EXPAND;
-    }
+    set_place(m, operand, id);
+    if (m->lanes)
+        operand->stride[m->shape.rank] = mode == OPERAND_VECTOR;
+    m->fixed_lanes = m->fixed_lanes || mode == OPERAND_EXPAND;
     return k;
 }
 
 /* Where the value of a node comes from: step s as s, operand k as -1 - k. */
 static int source_of(maker *m, int32_t id)
 {
-    for (int s = 0; s < m->steps; s++)
+    for (int s = 0; s < m->p.steps; s++)
         if (m->step_node[s] == id)
             return s;
     return -1 - operand_of(m, id);
 }
 
-static void drop_dimension(maker *m, int at)
+static void drop_loop(maker *m, int at)
 {
-    loop_nest *nest = &m->nest;
-    nest->dims--;
-    for (int d = at; d < nest->dims; d++) {
-        nest->length[d] = nest->length[d + 1];
-        nest->out[d] = nest->out[d + 1];
-        nest->summed[d] = nest->summed[d + 1];
-        for (int k = 0; k < m->operands; k++)
-            nest->stride[k][d] = nest->stride[k][d + 1];
+    program *p = &m->p;
+    p->dims--;
+    for (int d = at; d < p->dims; d++) {
+        p->length[d] = p->length[d + 1];
+        p->out[d] = p->out[d + 1];
+        p->summed[d] = p->summed[d + 1];
+        for (int k = 0; k < p->operands; k++)
+            m->operand[k].stride[d] = m->operand[k].stride[d + 1];
     }
 }
 
-/* True if dimension d and the next are walked as one by every operand. */
+/* True if loop d and the next go over every operand as one. */
 static bool mergeable(const maker *m, int d)
 {
-    const loop_nest *nest = &m->nest;
-    if (nest->summed[d] != nest->summed[d + 1])
+    const program *p = &m->p;
+    const size_t length = p->length[d + 1];
+    const bool next_is_lanes = m->lanes && d + 2 == p->dims;
+    if (p->summed[d] != p->summed[d + 1] || p->out[d] != p->out[d + 1] * length ||
+        (next_is_lanes && (m->fixed_lanes || p->summed[d + 1])))
         return false;
-    if (m->lanes && d + 1 == nest->dims - 1 && (nest->fixed_lanes || nest->summed[d + 1]))
-        return false;
-    const size_t length = nest->length[d + 1];
-    if (nest->out[d] != nest->out[d + 1] * length)
-        return false;
-    for (int k = 0; k < m->operands; k++)
-        if (nest->stride[k][d] != nest->stride[k][d + 1] * length)
+    for (int k = 0; k < p->operands; k++)
+        if (m->operand[k].stride[d] != m->operand[k].stride[d + 1] * length)
             return false;
     return true;
 }
 
 static void simplify_loops(maker *m)
 {
-    loop_nest *nest = &m->nest;
-    const int lanes = m->lanes ? 1 : 0;
-    for (int d = nest->dims - 1 - lanes; d >= 0; d--)
-        if (nest->length[d] == 1)
-            drop_dimension(m, d);
-    for (int d = nest->dims - 2; d >= 0; d--)
+    for (int d = m->p.dims - 1 - m->lanes; d >= 0; d--)
+        if (m->p.length[d] == 1)
+            drop_loop(m, d);
+    for (int d = m->p.dims - 2; d >= 0; d--)
         if (mergeable(m, d)) {
-            nest->length[d + 1] *= nest->length[d];
-            drop_dimension(m, d);
+            m->p.length[d + 1] *= m->p.length[d];
+            drop_loop(m, d);
         }
 }
 
 /* Lets results share registers: one is free again after its last use. */
-static int assign_registers(maker *m, int *result)
+static void assign_registers(maker *m)
 {
-    int last_use[MAX_STEPS], held[MAX_STEPS], registers = 0;
+    program *p = &m->p;
+    int last_use[MAX_STEPS], held[MAX_STEPS];
     bool taken[MAX_STEPS] = { false };
-    for (int s = 0; s < m->steps; s++) {
+    for (int s = 0; s < p->steps; s++) {
         last_use[s] = s;
-        for (int i = 0; i < 3; i++)
-            if (m->step[s].source[i] >= 0 && i < hs__op_table[m->step[s].op].arity)
+        for (int i = 0; i < hs__op_table[m->step[s].op].arity; i++)
+            if (m->step[s].source[i] >= 0)
                 last_use[m->step[s].source[i]] = s;
     }
-    if (*result >= 0)
-        last_use[*result] = m->steps;
-    for (int s = 0; s < m->steps; s++) {
+    if (p->result >= 0)
+        last_use[p->result] = p->steps;
+    for (int s = 0; s < p->steps; s++) {
         program_step *step = &m->step[s];
-        int sources[3];
-        memcpy(sources, step->source, sizeof sources);
         int r = 0;
         while (taken[r])
             r++;
-        taken[r] = true;
+        taken[r] = last_use[s] > s;
         held[s] = step->result = r;
-        registers = r + 1 > registers ? r + 1 : registers;
-        for (int i = 0; i < hs__op_table[step->op].arity; i++)
-            if (sources[i] >= 0) {
-                step->source[i] = held[sources[i]];
-                if (last_use[sources[i]] == s)
-                    taken[held[sources[i]]] = false;
-            }
-        if (last_use[s] == s)
-            taken[r] = false;
+        p->registers = r + 1 > p->registers ? r + 1 : p->registers;
+        for (int i = 0; i < hs__op_table[step->op].arity; i++) {
+            const int source = step->source[i];
+            if (source < 0)
+                continue;
+            step->source[i] = held[source];
+            if (last_use[source] == s)
+                taken[held[source]] = false;
+        }
     }
-    if (*result >= 0)
-        *result = held[*result];
-    return registers;
+    if (p->result >= 0)
+        p->result = held[p->result];
 }
 
 /* The steps of the group of `root`, in the order of the tape. */
@@ -168,196 +157,177 @@ static void collect_steps(maker *m, int32_t root)
     for (int32_t id = scheduled(plan, root)->group_first; id <= root; id++) {
         const graph_node *node = node_at(plan, id);
         const schedule_node *s = scheduled(plan, id);
-        const bool member = (id == root && node->op != OP_sum_to) ||
-                            (s->making == FUSED_INTO && s->host == root && id != root);
-        if (!member)
+        if (id == root ? node->op == OP_sum_to : s->making != FUSED_INTO || s->host != root)
             continue;
-        const op_code op = node->op == OP_broadcast ? OP_copy : node->op;
-        int source[3] = { 0, 0, 0 };
-        for (int i = 0; i < hs__op_table[op].arity;
-             i++) /* a softplus may have its sigmoid besides */
-            source[i] = source_of(m, node->input[i]);
-        program_step *step = &m->step[m->steps];
-        m->step_node[m->steps++] = id;
-        *step = (program_step){ .op = op, .order = node->attributes ? node->attributes->order : 0 };
-        memcpy(step->source, source, sizeof source);
+        program_step step = { .op = node->op == OP_broadcast ? OP_copy : node->op,
+                              .order = node->attributes ? node->attributes->order : 0 };
+        /* A softplus may have its sigmoid besides. */
+        for (int i = 0; i < hs__op_table[step.op].arity; i++)
+            step.source[i] = source_of(m, node->input[i]);
+        m->step_node[m->p.steps] = id;
+        m->step[m->p.steps++] = step;
     }
+}
+
+/* Takes the innermost loop apart from the others. */
+static void set_inner(maker *m, const graph_node *root)
+{
+    program *p = &m->p;
+    const int inner = --p->dims;
+    if (inner < 0) { /* a single number */
+        p->dims = 0;
+        p->inner = 1;
+        return;
+    }
+    p->inner = p->length[inner];
+    p->inner_lanes = m->lanes;
+    p->inner_summed = p->summed[inner];
+    p->inner_starts = m->lanes && p->inner_summed && root->extent == HS_START &&
+                      m->plan->layout->stride[HS_START] > 1;
+    for (int d = 0; d < inner; d++)
+        if (p->summed[d] || !sums_outside(p))
+            p->row_dim = d;
+    for (int k = 0; k < p->operands; k++)
+        if (!m->operand[k].stride[inner] && m->operand[k].mode == OPERAND_VECTOR)
+            m->operand[k].mode = OPERAND_SCALAR;
 }
 
 /* The more rows in a tile, the less it costs to walk through the program; but they must fit into a
  * block, and fill whole vectors. */
-static void set_tile(const hs_plan *plan, program *p, program_operand *operand, int operands)
+static void set_tile(maker *m)
 {
-    const size_t block = BLOCK_BYTES / plan->request->element;
+    program *p = &m->p;
+    const plan_request *request = m->plan->request;
+    const size_t block = BLOCK_BYTES / request->element;
     p->tile = 1;
-    if (p->dims[tile_kind(p)] == 0 || p->inner % plan->request->elementwise->lanes ||
-        2 * p->inner > block)
+    if (p->row_dim < 0 || p->inner % request->elementwise->lanes || 2 * p->inner > block)
         return;
     p->tile = block / p->inner;
-    for (int k = 0; k < operands; k++)
-        if (operand[k].mode == OPERAND_SCALAR && row_stride(p, &operand[k]))
-            operand[k].mode = OPERAND_ROWS;
+    for (int k = 0; k < p->operands; k++)
+        if (m->operand[k].mode == OPERAND_SCALAR && row_stride(p, &m->operand[k]))
+            m->operand[k].mode = OPERAND_ROWS;
 }
 
 /* Whether the sum at the end can take the last step, a softplus, into its kernel, which spares all
  * of its logarithms but one for a tile. A stored value is summed where it is: its tiles need not fit
  * into a block, and have as many rows as the kernel takes for a logarithm. */
-static bool sums_softplus(const hs_plan *plan, program *p, const maker *m,
-                          const program_operand *operand, int result)
+static bool sums_softplus(maker *m)
 {
     enum { ROWS_IN_PLACE = 64 };
-    if (result < 0 || result != m->steps - 1 || m->step[result].op != OP_softplus ||
+    program *p = &m->p;
+    if (p->result < 0 || p->result != p->steps - 1 || m->step[p->result].op != OP_softplus ||
         p->inner_starts)
         return false;
     if (p->inner_summed)
         return true;
-    if (p->dims[1] == 0)
+    if (!sums_outside(p))
         return false;
-    if (m->steps == 1 && operand->mode == OPERAND_VECTOR && row_stride(p, operand) == p->inner &&
-        p->inner % plan->request->elementwise->lanes == 0)
+    if (p->steps == 1 && is_whole(p, m->operand) &&
+        p->inner % m->plan->request->elementwise->lanes == 0)
         p->tile = ROWS_IN_PLACE;
     return p->tile > 1;
 }
 
-/* Makes an operand of the sigmoid of what is summed, which is the first; -1 if there is none, or if what is summed is
- * not where it is stored. */
-static int add_sigmoid(maker *m, const program *p, int32_t softplus, program_operand *operand)
+/* Makes an operand of the sigmoid of a summed softplus, unless its argument is not where it is stored. */
+static void add_sigmoid(maker *m, int32_t softplus)
 {
+    program *p = &m->p;
     const graph_node *node = node_at(m->plan, softplus);
-    if (node->inputs < 2 || m->steps != 1 || p->inner_summed || p->tile == 1 ||
-        operand->mode != OPERAND_VECTOR || row_stride(p, operand) != p->inner)
-        return -1;
-    const graph_node *sigmoid = node_at(m->plan, node->input[1]);
-    const place at = place_of(m->plan, node->input[1]);
-    size_t stride[LOOP_DIMS + 1];
-    feature_strides(&m->shape, &sigmoid->shape, m->plan->layout->stride[sigmoid->extent], stride);
-    program_operand *added = &operand[m->operands];
-    *added = *operand; /* stored in the same way */
-    added->at = at;
-    added->feature = m->shape.rank && at.kind != IN_CHUNK ? stride[0] : 0;
-    return m->operands++;
+    if (node->inputs < 2 || p->steps != 1 || p->inner_summed || p->tile == 1 ||
+        !is_whole(p, m->operand))
+        return;
+    /* It is stored in the same way as the argument. */
+    program_operand features, *sigmoid = &m->operand[p->sigmoid = p->operands++];
+    set_place(m, &features, node->input[1]);
+    *sigmoid = *m->operand;
+    sigmoid->at = features.at;
+    sigmoid->feature = features.feature;
 }
 
-/* The loops over the dimensions outside of the innermost one. */
-static void set_loops(const maker *m, program *p, program_operand *operand)
+/* Lets the sum at the end take over a softplus, and gives it its value in a vector. */
+static void prepare_sum(maker *m)
 {
-    const loop_nest *nest = &m->nest;
-    for (int d = 0; d < nest->dims - 1; d++) {
-        const int kind = nest->summed[d] ? 1 : 0, at = p->dims[kind]++;
-        p->length[kind][at] = nest->length[d];
-        if (!kind)
-            p->out_stride[at] = nest->out[d];
-        for (int k = 0; k < m->operands; k++)
-            operand[k].stride[kind][at] = nest->stride[k][d];
-    }
-}
-
-/* Places and modes of the operands. */
-static void set_operands(const maker *m, const program *p, program_operand *operand)
-{
-    const int inner = m->nest.dims - 1;
-    for (int k = 0; k < m->operands; k++) {
-        const bool moves = inner < 0 || m->nest.stride[k][inner];
-        operand[k] = (program_operand){ .at = place_of(m->plan, m->operand_node[k]),
-                                        .mode = m->mode[k],
-                                        .repeat = m->plan->request->rows_per_start,
-                                        .feature = m->feature[k] };
-        if (!m->lanes)
-            operand[k].mode = moves ? OPERAND_VECTOR : OPERAND_SCALAR;
-        else if (p->inner_lanes && !moves && operand[k].mode == OPERAND_VECTOR)
-            operand[k].mode = OPERAND_SCALAR;
-    }
-}
-
-/* Copies the collected steps, and notes which of their operands are one number. */
-static void set_steps(const maker *m, program_step *step, const program_operand *operand)
-{
-    memcpy(step, m->step, (size_t)m->steps * sizeof *step);
-    for (int s = 0; s < m->steps; s++)
-        for (int i = 0; i < hs__op_table[step[s].op].arity; i++)
-            if (step[s].source[i] < 0 && operand[-1 - step[s].source[i]].mode == OPERAND_SCALAR)
-                step[s].scalars |= 1u << i;
-}
-
-/* Copies the collected program into the plan. */
-static program *keep_program(maker *m, const graph_node *root, int result)
-{
-    const hs_plan *plan = m->plan;
-    const loop_nest *nest = &m->nest;
-    program *p = hs_arena_alloc(plan->arena, sizeof *p);
-    program_operand *operand =
-        hs_arena_alloc(plan->arena, (size_t)(m->operands + 1) * sizeof *operand);
-    program_step *step = hs_arena_alloc(plan->arena, (size_t)(m->steps + 1) * sizeof *step);
-    if (!p || !operand || !step)
-        return NULL;
-    const int inner = nest->dims - 1;
-    *p = (program){ .inner = inner >= 0 ? nest->length[inner] : 1,
-                    .inner_lanes = m->lanes && inner >= 0,
-                    .lanes_extent = m->space->extent,
-                    .inner_summed = inner >= 0 && nest->summed[inner],
-                    .sigmoid = -1 };
-    p->inner_starts = p->inner_lanes && p->inner_summed && root->extent == HS_START &&
-                      plan->layout->stride[HS_START] > 1;
-    set_operands(m, p, operand);
-    set_loops(m, p, operand);
-    set_tile(plan, p, operand, m->operands);
-    p->sum_softplus = sums_softplus(plan, p, m, operand, result);
+    program *p = &m->p;
+    p->sum_softplus = sums_softplus(m);
     if (p->sum_softplus) {
-        p->sigmoid = add_sigmoid(m, p, m->step_node[result], operand);
-        result = m->step[--m->steps].source[0];
+        add_sigmoid(m, m->step_node[p->result]);
+        p->result = m->step[--p->steps].source[0];
     }
-    /* A sum needs its value in a vector. */
-    if (result < 0 && operand[-1 - result].mode != OPERAND_VECTOR) {
-        m->step[m->steps] = (program_step){ .op = OP_copy, .source = { result, 0, 0 } };
-        result = m->steps++;
+    if (p->result < 0 && m->operand[-1 - p->result].mode != OPERAND_VECTOR) {
+        m->step[p->steps] = (program_step){ .op = OP_copy, .source = { p->result, 0, 0 } };
+        p->result = p->steps++;
     }
-    p->registers = assign_registers(m, &result);
-    p->operands = m->operands;
-    p->steps = m->steps;
-    p->operand = operand;
-    p->step = step;
-    p->result = result;
-    set_steps(m, step, operand);
-    return p;
 }
 
 /* The plain sum of a stored value over the lanes, as for a bias: it has a kernel of its own. */
 static bool is_lane_sum(const program *p)
 {
     return p->inner_summed && p->inner_lanes && !p->inner_starts && p->steps == 0 &&
-           !p->sum_softplus && p->dims[1] == 0 && p->dims[0] <= 1 &&
-           (p->dims[0] == 0 || p->out_stride[0] == 1);
-}
-
-/* Whether operand k has a number for each row, or whole rows one after the other. */
-static bool is_of_rows(const program *p, int k)
-{
-    return p->operand[k].mode == OPERAND_ROWS;
-}
-
-static bool is_whole(const program *p, int k)
-{
-    return p->operand[k].mode == OPERAND_VECTOR && row_stride(p, &p->operand[k]) == p->inner;
+           !p->sum_softplus && (p->dims == 0 || (p->dims == 1 && !p->summed[0] && p->out[0] == 1));
 }
 
 /* The sum over features of the product of two stored values, or of the square of one. The second may have one
  * number for each row. */
 static bool is_product_sum(program *p)
 {
-    if (p->sum_softplus || p->inner_summed || p->tile == 1 || p->dims[1] != 1 || p->steps != 1 ||
+    int sums = 0;
+    for (int d = 0; d < p->dims; d++)
+        sums += p->summed[d];
+    if (p->sum_softplus || p->inner_summed || p->tile == 1 || sums != 1 || p->steps != 1 ||
         (p->step->op != OP_mul && p->step->op != OP_square))
         return false;
-    int a = -1 - p->step->source[0], b = p->step->op == OP_mul ? -1 - p->step->source[1] : a;
-    if (is_of_rows(p, a)) {
-        const int swap = a;
-        a = b;
-        b = swap;
-    }
-    if (!is_whole(p, a) || !(is_whole(p, b) || is_of_rows(p, b)))
+    const int *source = p->step->source;
+    const int last = p->step->op == OP_mul; /* number of the second factor's source */
+    const bool swap = p->operand[-1 - source[0]].mode == OPERAND_ROWS;
+    const int a = source[swap ? last : 0], b = source[swap ? 0 : last];
+    const program_operand *first = &p->operand[-1 - a], *second = &p->operand[-1 - b];
+    if (!is_whole(p, first) || !(is_whole(p, second) || second->mode == OPERAND_ROWS))
         return false;
-    p->step->source[0] = -1 - a;
-    p->step->source[1] = -1 - b;
+    p->step->source[0] = a;
+    p->step->source[1] = b;
     return true;
+}
+
+/* Notes which operands of steps are one number, and copies the program into the plan. */
+static program *keep_program(maker *m)
+{
+    hs_arena *arena = m->plan->arena;
+    program *p = hs_arena_alloc(arena, sizeof *p);
+    program_operand *operand = hs_arena_alloc(arena, (size_t)(m->p.operands + 1) * sizeof *operand);
+    program_step *step = hs_arena_alloc(arena, (size_t)(m->p.steps + 1) * sizeof *step);
+    if (!p || !operand || !step)
+        return NULL;
+    for (int s = 0; s < m->p.steps; s++)
+        for (int i = 0; i < hs__op_table[m->step[s].op].arity; i++) {
+            const int source = m->step[s].source[i];
+            if (source < 0 && m->operand[-1 - source].mode == OPERAND_SCALAR)
+                m->step[s].scalars |= 1u << i;
+        }
+    *p = m->p;
+    p->operand = memcpy(operand, m->operand, (size_t)p->operands * sizeof *operand);
+    p->step = memcpy(step, m->step, (size_t)p->steps * sizeof *step);
+    p->lane_sum = is_lane_sum(p);
+    p->product_sum = is_product_sum(p);
+    return p;
+}
+
+/* The loops over the space of `root`, and where its value is in them. */
+static void set_loops(maker *m, const graph_node *root)
+{
+    const plan_layout *layout = m->plan->layout;
+    program *p = &m->p;
+    const int rank = p->dims = m->shape.rank;
+    feature_strides(&m->shape, &root->shape, layout->stride[root->extent], p->out);
+    for (int d = 0; d < rank; d++) {
+        p->length[d] = m->shape.dim[d];
+        p->summed[d] = root->op == OP_sum_to && p->out[d] == 0 && p->length[d] > 1;
+    }
+    if (!m->lanes)
+        return;
+    p->dims++;
+    p->length[rank] = layout->stride[m->space->extent];
+    p->out[rank] = lane_mode(m, root->extent) == OPERAND_VECTOR;
+    p->summed[rank] = !p->out[rank];
 }
 
 program *hs__program_make(const hs_plan *plan, plan_code *code, int32_t id, size_t features)
@@ -365,43 +335,29 @@ program *hs__program_make(const hs_plan *plan, plan_code *code, int32_t id, size
     const graph_node *root = node_at(plan, id);
     const bool sums = root->op == OP_sum_to;
     maker *m = hs_alloc_zero(1, sizeof *m);
-    if (!m) {
-        hs__plan_no_memory(plan);
-        return NULL;
+    program *p = NULL;
+    if (m) {
+        m->plan = plan;
+        m->space = sums ? node_at(plan, root->input[0]) : root;
+        m->lanes = plan->layout->stride[m->space->extent] > 1;
+        m->shape = m->space->shape;
+        if (features)
+            m->shape.dim[0] = features;
+        m->p = (program){ .lanes_extent = m->space->extent, .row_dim = -1, .sigmoid = -1 };
+        set_loops(m, root);
+        collect_steps(m, id);
+        m->p.result = sums ? source_of(m, root->input[0]) : m->p.steps - 1;
+        simplify_loops(m);
+        set_inner(m, root);
+        set_tile(m);
+        prepare_sum(m);
+        assign_registers(m);
+        p = keep_program(m);
     }
-    m->plan = plan;
-    m->space = sums ? node_at(plan, root->input[0]) : root;
-    m->lanes = plan->layout->stride[m->space->extent] > 1;
-    m->shape = m->space->shape;
-    if (features)
-        m->shape.dim[0] = features;
-    loop_nest *nest = &m->nest;
-    const hs_shape *shape = &m->shape;
-    nest->dims = shape->rank + (m->lanes ? 1 : 0);
-    for (int d = 0; d < shape->rank; d++)
-        nest->length[d] = shape->dim[d];
-    feature_strides(shape, &root->shape, plan->layout->stride[root->extent], nest->out);
-    for (int d = 0; sums && d < shape->rank; d++)
-        nest->summed[d] = nest->out[d] == 0 && shape->dim[d] > 1;
-    if (m->lanes) {
-        const int d = shape->rank;
-        const bool keeps = root->extent == m->space->extent ||
-                           (root->extent == HS_START && plan->request->rows_per_start == 1);
-        nest->length[d] = plan->layout->stride[m->space->extent];
-        nest->out[d] = keeps;
-        nest->summed[d] = !keeps;
-    }
-    collect_steps(m, id);
-    const int result = sums ? source_of(m, root->input[0]) : m->steps - 1;
-    simplify_loops(m);
-    program *p = keep_program(m, root, result);
     hs_free(m);
-    if (!p) {
+    if (p)
+        hs__code_need_scratch(code, hs__program_scratch(plan, p));
+    else
         hs__plan_no_memory(plan);
-        return NULL;
-    }
-    p->lane_sum = is_lane_sum(p);
-    p->product_sum = is_product_sum(p);
-    hs__code_need_scratch(code, hs__program_scratch(plan, p));
     return p;
 }

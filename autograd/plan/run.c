@@ -37,46 +37,45 @@ static hs_status find_outsides(const hs_plan *plan)
 }
 
 /* Looks for a non-finite number in the value of a node; the first that is found is kept. */
-static void inspect(hs_plan *plan, const run_state *state, int32_t id, place at)
+static void inspect(const run_state *state, int32_t id, place at)
 {
+    const hs_plan *plan = state->plan;
     const graph_node *node = node_at(plan, id);
-    if (plan->found)
-        return;
     const size_t lanes = state->lanes[node->extent], stride = plan->layout->stride[node->extent];
     const void *value = resolve(state, at);
-    for (size_t lane = 0; lane < lanes; lane++)
-        for (size_t i = 0; i < node->count; i++) {
-            const double x = plan->request->batch->get(value, i * stride + lane);
-            if (isfinite(x))
-                continue;
-            const tape_node *where = &plan->request->tape->node[node->tape_id];
-            plan->found = true;
-            plan->nonfinite = (hs_nonfinite){
-                .node = { plan->request->wanted[0].tape, node->tape_id },
-                .op = hs__op_table[node->op].name,
-                .name = where->name ? where->name : "",
-                .at = where->at,
-                .row = state->first[node->extent] + lane,
-                .coordinate = i,
-                .value = x,
-            };
-            return;
-        }
-}
-
-/* Values that no step makes: those of the caller before the batch, sums over it afterwards. */
-static void inspect_others(hs_plan *plan, const run_state *state, bool sums)
-{
-    for (int32_t id = 0; id < plan->graph->nodes; id++) {
-        const graph_node *node = node_at(plan, id);
-        if (!is_unused(node) && (sums ? node->sums_batch : scheduled(plan, id)->making == OUTSIDE))
-            inspect(plan, state, id, place_of(plan, id));
+    for (size_t k = 0; !plan->memory->found && k < lanes * node->count; k++) {
+        const size_t lane = k / node->count, i = k % node->count;
+        const double x = plan->request->batch->get(value, i * stride + lane);
+        if (isfinite(x))
+            continue;
+        const tape_node *where = &plan->request->tape->node[node->tape_id];
+        plan->memory->found = true;
+        plan->memory->nonfinite = (hs_nonfinite){
+            .node = { plan->request->wanted[0].tape, node->tape_id },
+            .op = hs__op_table[node->op].name,
+            .name = where->name ? where->name : "",
+            .at = where->at,
+            .row = state->first[node->extent] + lane,
+            .coordinate = i,
+            .value = x,
+        };
     }
 }
 
-static void run_stage(hs_plan *plan, plan_stage stage, run_state *state)
+/* Values that no step makes: those of the caller before the batch, sums over it afterwards. */
+static void inspect_others(const run_state *state, bool sums)
 {
-    const plan_code *code = plan->code;
+    const hs_plan *plan = state->plan;
+    for (int32_t id = 0; plan->request->trace && id < plan->graph->nodes; id++) {
+        const graph_node *node = node_at(plan, id);
+        if (!is_unused(node) && (sums ? node->sums_batch : scheduled(plan, id)->making == OUTSIDE))
+            inspect(state, id, place_of(plan, id));
+    }
+}
+
+static void run_stage(plan_stage stage, run_state *state)
+{
+    const plan_code *code = state->plan->code;
     for (int32_t i = 0; i < code->steps[stage]; i++) {
         const plan_step *step = &code->step[stage][i];
         if (step->loop) {
@@ -86,27 +85,21 @@ static void run_stage(hs_plan *plan, plan_stage stage, run_state *state)
         }
         step->run(step, state);
         i += step->paired;
-        if (plan->request->trace && step->makes_value)
-            inspect(plan, state, step->node, step->out);
+        if (state->plan->request->trace && step->makes_value)
+            inspect(state, step->node, step->out);
     }
 }
 
-typedef struct {
-    hs_plan *plan;
-    const hs_run *run;
-    int threads;
-} run_request;
-
-/* A thread's workspace. The thread clears it itself, the first time: padding must hold numbers, and the memory is
- * then near to its core. */
-static char *workspace_of(const hs_plan *plan, size_t worker)
+/* Gives a thread its workspace. It clears it itself, the first time: padding must hold numbers, and the memory is then
+ * near to its core. */
+static void use_workspace(run_state *state, size_t worker)
 {
-    const plan_memory *memory = plan->memory;
-    char *workspace = memory->workspace + worker * memory->workspace_bytes;
+    const plan_memory *memory = state->plan->memory;
+    state->workspace = memory->workspace + worker * memory->workspace_bytes;
+    state->scratch = state->workspace + memory->scratch_offset;
     if (!memory->workspace_used[worker])
-        memset(workspace, 0, memory->workspace_bytes);
+        memset(state->workspace, 0, memory->workspace_bytes);
     memory->workspace_used[worker] = true;
-    return workspace;
 }
 
 /* The sums of accumulator i; NULL for the first, which are the totals. */
@@ -118,7 +111,7 @@ static char *accumulator_at(const hs_plan *plan, int i)
 static char *sum_in(const hs_plan *plan, int32_t sum, int accumulator)
 {
     char *sums = accumulator_at(plan, accumulator);
-    return sums ? sums + plan->memory->sum_offset[sum] : plan->memory->total[sum];
+    return sums ? sums + plan->memory->sum[sum].offset : plan->memory->sum[sum].total;
 }
 
 /* Adds the sums of one accumulator to those of another; bytes from .. until of all sums, seen as one row. */
@@ -126,9 +119,9 @@ static void add_sums(const hs_plan *plan, int to, int other, size_t from, size_t
 {
     const size_t element = plan->request->element;
     for (int32_t i = 0; i < plan->schedule->sums; i++) {
-        const size_t offset = plan->memory->sum_offset[i];
+        const size_t offset = plan->memory->sum[i].offset;
         const size_t end = offset + plan->layout->sum_count[i] * element;
-        const size_t lo = from > offset ? from : offset, hi = until < end ? until : end;
+        const size_t lo = from > offset ? from : offset, hi = least(until, end);
         if (lo < hi)
             plan->request->batch->add((hi - lo) / element, sum_in(plan, i, to) + (lo - offset),
                                       sum_in(plan, i, other) + (lo - offset));
@@ -156,27 +149,22 @@ static void add_neighbours(const hs_plan *plan, int i)
 /* Runs the shards of accumulator i, in order. */
 static void run_shards(int i, void *context)
 {
-    const run_request *request = context;
-    hs_plan *plan = request->plan;
+    run_state state = *(const run_state *)context;
+    const hs_plan *plan = state.plan;
     const plan_layout *layout = plan->layout;
     const size_t accumulators = (size_t)layout->accumulators, n = plan->request->rows_per_start;
     const unsigned denormals = hs_flush_denormals();
-    run_state state = { .plan = plan, .run = request->run, .threads = request->threads };
-    state.workspace = workspace_of(plan, accumulators > 1 ? (size_t)hs_thread_index() : 0);
-    state.scratch = state.workspace + plan->memory->scratch_offset;
+    use_workspace(&state, accumulators > 1 ? (size_t)hs_thread_index() : 0);
     state.accumulator = accumulator_at(plan, i);
-    state.first_shard = true;
-    state.lanes[HS_SHARED] = 1;
     const size_t first = layout->shards * (size_t)i / accumulators;
     const size_t end = layout->shards * ((size_t)i + 1) / accumulators;
     for (size_t shard = first; shard < end; shard++) {
-        const size_t start = shard * layout->shard_starts, left = plan->request->starts - start;
-        const size_t starts = left < layout->shard_starts ? left : layout->shard_starts;
+        const size_t start = shard * layout->shard_starts;
         state.first[HS_START] = start;
         state.first[HS_ROW] = start * n;
-        state.lanes[HS_START] = starts;
-        state.lanes[HS_ROW] = starts * n;
-        run_stage(plan, STAGE_SHARD, &state);
+        state.lanes[HS_START] = least(plan->request->starts - start, layout->shard_starts);
+        state.lanes[HS_ROW] = state.lanes[HS_START] * n;
+        run_stage(STAGE_SHARD, &state);
         state.first_shard = false;
     }
     add_neighbours(plan, i);
@@ -188,8 +176,7 @@ enum { TOTAL_BLOCK = 16384 }; /* numbers added up by one thread at a time */
 /* Adds a block of the sums of the last two accumulators. */
 static void add_last(int block, void *context)
 {
-    const run_request *request = context;
-    const hs_plan *plan = request->plan;
+    const hs_plan *plan = ((const run_state *)context)->plan;
     const size_t bytes = TOTAL_BLOCK * plan->request->element, from = (size_t)block * bytes;
     int last = 1;
     while (2 * last < plan->layout->accumulators)
@@ -197,8 +184,28 @@ static void add_last(int block, void *context)
     add_sums(plan, 0, last, from, from + bytes);
 }
 
-static void copy_outputs(hs_plan *plan, const run_state *state)
+/* Runs all shards, and adds up their sums. */
+static void run_batch(run_state state)
 {
+    const hs_plan *plan = state.plan;
+    const plan_layout *layout = plan->layout;
+    const bool inside = layout->accumulators == 1; /* threads work inside of steps */
+    const int threads = state.threads;
+    if (!plan->code->steps[STAGE_SHARD])
+        return;
+    state.threads = inside ? threads : 1;
+    /* A traced run looks at shards in order, so that the first bad row is the first. */
+    hs_parallel_for(inside || plan->request->trace ? 1 : threads, layout->accumulators, run_shards,
+                    &state);
+    const size_t blocks =
+        times_to_cover(layout->sum_bytes, (size_t)TOTAL_BLOCK * plan->request->element);
+    if (!inside && blocks)
+        hs_parallel_for(threads, (int)blocks, add_last, &state);
+}
+
+static void copy_outputs(const run_state *state)
+{
+    const hs_plan *plan = state->plan;
     for (size_t i = 0; i < plan->request->outputs; i++) {
         const plan_output *output = &plan->memory->output[i];
         const int32_t id = plan->graph->output[i];
@@ -223,51 +230,31 @@ static hs_status check_address(const hs_plan *plan, const hs_run *run)
     return HS_OK;
 }
 
-/* Runs all shards, and adds up their sums. */
-static void run_batch(hs_plan *plan, run_request *request, int threads)
-{
-    const plan_layout *layout = plan->layout;
-    const bool inside = layout->accumulators == 1; /* threads work inside of steps */
-    if (!plan->code->steps[STAGE_SHARD])
-        return;
-    request->threads = inside ? threads : 1;
-    /* A traced run looks at shards in order, so that the first bad row is the first. */
-    hs_parallel_for(inside || plan->request->trace ? 1 : threads, layout->accumulators, run_shards,
-                    request);
-    if (inside || !layout->sum_bytes)
-        return;
-    const size_t block = (size_t)TOTAL_BLOCK * plan->request->element;
-    hs_parallel_for(threads, (int)((layout->sum_bytes + block - 1) / block), add_last, request);
-}
-
 hs_status hs_plan_run(hs_plan *plan, const hs_run *run)
 {
     if (!plan)
         return HS_EINVAL;
     hs_message_clear(plan->message);
-    plan->found = false;
+    plan->memory->found = false;
     hs_status status = check_address(plan, run);
     if (!status)
         status = find_outsides(plan);
     if (status)
         return status;
-    const bool trace = plan->request->trace;
-    const int threads = hs_pace_begin(&plan->pace, plan->threads);
-    run_request request = { .plan = plan, .run = run };
-    run_state state = { .plan = plan, .run = run, .threads = threads, .lanes = { 1, 0, 0 } };
-    state.workspace = workspace_of(plan, 0);
-    state.scratch = state.workspace + plan->memory->scratch_offset;
-    state.first_shard = true;
-    if (trace)
-        inspect_others(plan, &state, false);
+    run_state state = { .plan = plan,
+                        .run = run,
+                        .lanes = { 1, 0, 0 },
+                        .first_shard = true,
+                        .threads = hs_pace_begin(&plan->pace, plan->threads) };
+    use_workspace(&state, 0);
+    inspect_others(&state, false);
     const unsigned denormals = hs_flush_denormals();
-    run_stage(plan, STAGE_BEFORE, &state);
-    run_batch(plan, &request, threads);
-    if (trace)
-        inspect_others(plan, &state, true);
-    run_stage(plan, STAGE_AFTER, &state);
+    run_stage(STAGE_BEFORE, &state);
+    run_batch(state);
+    inspect_others(&state, true);
+    run_stage(STAGE_AFTER, &state);
     hs_restore_denormals(denormals);
-    copy_outputs(plan, &state);
+    copy_outputs(&state);
     hs_pace_end(&plan->pace);
     return HS_OK;
 }
@@ -296,7 +283,7 @@ const hs_factors *hs_plan_factors(const hs_plan *plan, hs_var output)
     const int i = find_output(plan, output);
     return i < 0 || !plan->memory->output[i].is_sum
                ? NULL
-               : plan->code->factors[scheduled(plan, plan->graph->output[i])->sum];
+               : plan->code->sum[scheduled(plan, plan->graph->output[i])->sum].factors;
 }
 
 double hs_plan_scalar(const hs_plan *plan, hs_var output)
@@ -312,9 +299,9 @@ const char *hs_plan_error(const hs_plan *plan)
 
 bool hs_plan_nonfinite(const hs_plan *plan, hs_nonfinite *found)
 {
-    if (plan->found)
-        *found = plan->nonfinite;
-    return plan->found;
+    if (plan->memory->found)
+        *found = plan->memory->nonfinite;
+    return plan->memory->found;
 }
 
 /* Bytes of the matrix of step i, if it is a layer and none before it at its position reads the same. */
@@ -340,12 +327,9 @@ hs_plan_facts hs_plan_describe(const hs_plan *plan)
     for (int stage = 0; stage < STAGE_COUNT; stage++)
         for (int32_t i = 0; i < plan->code->steps[stage]; i++) {
             const plan_step *step = &plan->code->step[stage][i];
-            const graph_node *node = node_at(plan, step->node);
-            hs_extent batch = node->extent;
-            if (node->sums_batch)
-                batch = node_at(plan, node->input[0])->extent;
             facts.steps++;
-            facts.flops += flops_of(step) * (double)hs__plan_copies(plan, batch);
+            facts.flops +=
+                flops_of(step) * (double)hs__plan_copies(plan, space_of(plan, step)->extent);
             facts.matrix_bytes += stage == STAGE_SHARD ? bytes_of_matrix(plan, i) : 0;
         }
     return facts;

@@ -17,14 +17,14 @@ typedef enum {
     OPERAND_EXPAND, /* one for each start point, repeated over its lanes */
     OPERAND_ROWS,   /* one for each row of a tile */
 } operand_mode;
-enum { LOOP_DIMS = HS_MAX_RANK };
+enum { LOOP_DIMS = HS_MAX_RANK + 1 }; /* the lanes of the batch are the last */
 
 typedef struct {
     place at;
     operand_mode mode;
-    size_t stride[2][LOOP_DIMS]; /* kept and summed dimensions; in elements */
-    size_t repeat;               /* OPERAND_EXPAND: lanes per element */
-    size_t feature;              /* elements from one feature of a vector to the next */
+    size_t stride[LOOP_DIMS]; /* in elements */
+    size_t repeat;            /* OPERAND_EXPAND: lanes per element */
+    size_t feature;           /* elements from one feature of a vector to the next */
 } program_operand;
 
 typedef struct {
@@ -40,8 +40,11 @@ typedef struct {
  * one is summed), summed dimensions, and the program. Where the inner dimension is short, a block
  * is a tile: several rows, which are places of the innermost of the other loops. */
 typedef struct {
-    int dims[2]; /* number of kept and of summed outer dimensions */
-    size_t length[2][LOOP_DIMS];
+    int dims; /* of the loops outside of the innermost one, outermost first */
+    size_t length[LOOP_DIMS];
+    size_t out[LOOP_DIMS]; /* strides of the result */
+    bool summed[LOOP_DIMS];
+    int row_dim; /* the loop whose places are rows of tiles: the last that is summed, or kept; -1: none */
     size_t inner;           /* length of the innermost dimension, padding included */
     bool inner_lanes;       /* the innermost dimension is the lanes of the batch */
     hs_extent lanes_extent; /* of the iteration, if inner_lanes */
@@ -51,9 +54,7 @@ typedef struct {
     bool sum_softplus; /* the sum is one of softplus of the result, */
     int sigmoid;       /* of which this operand is the sigmoid, or -1 */
     bool inner_starts; /* sums the lanes of each start point apart */
-    size_t tile; /* rows of a tile; 1: none; a value that is summed in place may have more rows
-                          than fit into a block */
-    size_t out_stride[LOOP_DIMS]; /* kept dimensions */
+    size_t tile;       /* rows; 1: none; more than fit into a block if a value is summed in place */
     int operands, steps, registers;
     program_operand *operand;
     program_step *step;
@@ -62,17 +63,22 @@ typedef struct {
 
 enum { BLOCK_BYTES = 4096 }; /* of a block: a few of them fit into the first-level cache */
 
-/* Which loop the rows of a tile belong to: summed dimensions are inside of kept ones. */
-static inline int tile_kind(const program *p)
+/* Whether a loop outside of the innermost one is summed. */
+static inline bool sums_outside(const program *p)
 {
-    return p->dims[1] ? 1 : 0;
+    return p->row_dim >= 0 && p->summed[p->row_dim];
 }
 
 /* Distance in elements between an operand's numbers for neighbouring rows of a tile. */
 static inline size_t row_stride(const program *p, const program_operand *operand)
 {
-    const int kind = tile_kind(p);
-    return operand->stride[kind][p->dims[kind] - 1];
+    return operand->stride[p->row_dim];
+}
+
+/* Whether the rows of a tile are whole vectors of an operand, one after the other. */
+static inline bool is_whole(const program *p, const program_operand *operand)
+{
+    return operand->mode == OPERAND_VECTOR && row_stride(p, operand) == p->inner;
 }
 
 /* ---- Loops ----------------------------------------------------------------------------------- */
@@ -125,9 +131,13 @@ typedef enum {
     STEP_CALL,    /* a function in C */
 } step_kind;
 
-/* [outer][length][inner] of the value that an op along an axis reads; of the result for concat. */
-typedef struct {
-    size_t outer, length, inner;
+/* An op along an axis reads [outer][length][inner], and makes [outer][made][inner]. concat reads several of these. */
+typedef struct axis_step {
+    size_t outer, length, made;
+    size_t inner, bytes; /* elements, lanes and padding included; and their bytes */
+    const op_attributes *attributes;
+    const batch_kernels *batch;
+    void (*move)(const struct axis_step *s, char *made, const char *from); /* for one of `outer` */
 } axis_step;
 
 typedef struct {
@@ -138,7 +148,6 @@ typedef struct {
     place tail_in[3]; /* bias, add, gate */
     place left_sum;
     bool begins_left_sum;
-    double flops;    /* per lane */
     void *factor[2]; /* where the factors of an outer product are kept, if it is not computed */
 } product_step;
 
@@ -147,10 +156,9 @@ struct plan_step {
     step_kind kind;
     int32_t node;
     bool makes_value; /* its node's value is complete after it */
-    bool
-        begins_sum; /* the first step of a sum over the batch: overwrites in an accumulator's first shard */
-    bool paired;     /* computes the next step's layer too */
-    plan_loop *loop; /* if the step is the first of one */
+    bool begins_sum;  /* of a sum over the batch: overwrites in an accumulator's first shard */
+    bool paired;      /* computes the next step's layer too */
+    plan_loop *loop;  /* if the step is the first of one */
     place out;
     place in[3];
     union {
@@ -161,12 +169,19 @@ struct plan_step {
     } as;
 };
 
+/* The steps of a sum over the batch. */
+typedef struct {
+    bool begun;          /* a step of it was made */
+    bool whole;          /* a step of it is no outer product, or another node reads it */
+    size_t products;     /* outer products that add to it */
+    hs_factors *factors; /* if it is not computed */
+} code_sum;
+
 typedef struct {
     plan_step *step[STAGE_COUNT];
-    int32_t steps[STAGE_COUNT], capacity[STAGE_COUNT];
+    int32_t steps[STAGE_COUNT];
     size_t scratch_bytes; /* that the neediest step takes */
-    bool *begun;          /* for each sum over the batch: a step of it was made */
-    hs_factors **factors; /* for each sum over the batch: its factors, if it is not computed */
+    code_sum *sum;
 } plan_code;
 
 static inline const program *program_of(const plan_step *step)
@@ -174,9 +189,11 @@ static inline const program *program_of(const plan_step *step)
     return step->kind == STEP_PROGRAM ? step->as.program : NULL;
 }
 
+/* Of a lane. */
 static inline double flops_of(const plan_step *step)
 {
-    return step->kind == STEP_PRODUCT ? step->as.product.flops : 0;
+    const product_step *p = &step->as.product;
+    return step->kind == STEP_PRODUCT ? 2 * (double)p->m * (double)p->n * (double)p->k : 0;
 }
 
 /* Whether the next step for a node begins a sum over the batch; and asks for bytes of scratch. */
