@@ -6,13 +6,11 @@
 
 #include <hastings/cli/commands/command.h>
 #include <hastings/cli/terminal/interrupt.h>
-#include <hastings/cli/commands/problem.h>
+#include <hastings/cli/commands/place.h>
 #include <hastings/cli/terminal/progress.h>
 #include <hastings/cli/report/report.h>
 #include <hastings/cli/report/table.h>
 #include <hastings/experiments/run.h>
-
-enum { PATH_SIZE = 4096 };
 
 /* Options that are settings of the same name in an experiment's file. */
 static json_t *settings_of(const app_arguments *a)
@@ -34,15 +32,15 @@ static json_t *settings_of(const app_arguments *a)
 }
 
 /* The folder for the results: --out, or results/NAME with a number if that is taken. */
-static int choose_out(const app_call *call, const json_t *experiment, char out[PATH_SIZE])
+static int choose_out(const app_call *call, const json_t *experiment, app_place *out)
 {
     const char *given = app_given_text(call->arguments, "out");
     const char *name = json_string_value(json_object_get(experiment, "name"));
-    if (given && strlen(given) >= PATH_SIZE / 2)
+    if (given && strlen(given) >= APP_PLACE_PATH / 2)
         return app_call_fail(call, HS_EINVAL, "--out: the name of the folder is too long");
     if (given)
-        strcpy(out, given);
-    else if (!app_free_name(out, PATH_SIZE / 2, "results", name ? name : "experiment", ""))
+        *out = (app_place){ .lock = -1 };
+    else if (!app_place_reserve(out, "results", name ? name : "experiment", "", NULL))
         return app_call_fail(call, HS_EIO, "no folder is free for results: %s", strerror(errno));
     return APP_EXIT_OK;
 }
@@ -211,10 +209,11 @@ static int run(const app_call *call)
     json_t *experiment = app_experiment_load(a->word[0], &message);
     if (!experiment)
         return app_call_fail(call, HS_EINVAL, "%s", message.text);
-    char out[PATH_SIZE];
-    int code = choose_out(call, experiment, out);
+    app_place out;
+    int code = choose_out(call, experiment, &out);
     if (!code)
-        code = run_in(call, experiment, out, false);
+        code = run_in(call, experiment, *out.path ? out.path : app_given_text(a, "out"), false);
+    app_place_release(&out);
     json_decref(experiment);
     return code;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <hastings/cli/terminal/interrupt.h>
+#include <hastings/cli/commands/place.h>
 #include <hastings/cli/commands/problem.h>
 #include <hastings/experiments/proposal_file.h>
 #include <hastings/experiments/spec.h>
@@ -215,24 +216,23 @@ static void print_result(scheme *const *ranked, size_t n, const scheme *chosen)
                chosen->rhat);
 }
 
-/* Saves the recommended proposal if --out is given; otherwise path is "". */
+/* Saves the recommended proposal if --out is given; otherwise the place has no path. */
 static int save(const app_call *call, const app_problem *p, const scheme *s, const char *target,
-                bool float32, char *path, size_t size)
+                bool float32, app_place *place)
 {
     const char *folder = app_given_text(call->arguments, "out");
     char stem[256], text[HS_OBJECTIVE_TEXT];
-    path[0] = '\0';
     if (!folder)
         return APP_EXIT_OK;
     snprintf(stem, sizeof stem, "%.*s-%.*s", (int)strcspn(target, ","), target,
              (int)strcspn(s->text, ","), s->text);
-    if (!app_make_folder(folder) || !app_free_name(path, size, folder, stem, ".json"))
+    if (!app_place_reserve(place, folder, stem, ".json", ".hsp"))
         return app_call_fail(call, HS_EIO, "nothing can be saved in %s: %s", folder,
                              strerror(errno));
     const hs_objective o = objective_of(s);
     hs_message message;
     const hs_status status =
-        app_proposal_file_save(path, s->proposal,
+        app_proposal_file_save(place->path, s->proposal,
                                &(app_proposal_file){ .target = target,
                                                      .proposal = s->text,
                                                      .objective = hs_objective_text(&o, text),
@@ -256,15 +256,16 @@ static int rank(const app_call *call, app_problem *p, scheme *schemes, size_t n,
         return app_call_fail(call, HS_EIO, "no proposal could be trained: %s: %s", ranked[0]->text,
                              ranked[0]->error);
     const scheme *chosen = choose(schemes, n, ranked[0]);
-    char path[4096];
-    int code = save(call, p, chosen, target, float32, path, sizeof path);
-    if (call->json)
-        return code
-                   ? code
-                   : app_call_print_json(call, result_json(ranked, n, chosen, *path ? path : NULL));
-    print_result(ranked, n, chosen);
-    if (!code && *path)
+    app_place place = { .lock = -1 };
+    int code = save(call, p, chosen, target, float32, &place);
+    const char *path = *place.path ? place.path : NULL;
+    if (!call->json)
+        print_result(ranked, n, chosen);
+    else if (!code)
+        code = app_call_print_json(call, result_json(ranked, n, chosen, path));
+    if (!call->json && !code && path)
         printf("%s\n", path);
+    app_place_release(&place);
     return code;
 }
 

@@ -85,6 +85,46 @@ rm proposals/cross-mala-ab-initio.hsp
 expect 1 sample proposals/cross-mala-ab-initio.json
 says err "cross-mala-ab-initio.hsp"
 
+# ---- Names are reserved: trainings at once get one each
+
+for i in 1 2 3 4; do
+    # shellcheck disable=SC2086
+    "$program" $train --quiet --steps 2000 --out together >"said.$i" 2>&1 &
+    pids="${pids:-} $!"
+done
+# shellcheck disable=SC2086
+wait $pids
+[ "$(sed -n 's/^saved *//p' said.? | sort -u | wc -l)" = 4 ] || complain "four trainings share names: $(cat said.?)"
+[ "$(ls together/*.json | wc -l)-$(ls together/*.hsp | wc -l)" = 4-4 ] || complain "not four proposals: $(ls together)"
+"$program" run cross --quick --case L=3 --objective msjd --steps 1 --chains 1 --draws 9 --quiet >said.1 2>&1 &
+pid=$!
+expect 0 run cross --quick --case L=3 --objective msjd --steps 1 --chains 1 --draws 9 --quiet
+wait $pid || complain "two runs at once share a folder: $(cat said.1)"
+rm -r results
+
+# One that saves nothing leaves no name behind; of one that was killed, the name is taken over, unless parameters are there.
+# shellcheck disable=SC2086
+expect 1 $train --rate 1e300 --optimizer sgd --out nothing
+[ -z "$(ls nothing)" ] || complain "a training that failed left $(ls nothing)"
+# shellcheck disable=SC2086
+"$program" $train --steps 100000000 --quiet --out killed 2>/dev/null &
+pid=$!
+for _ in $(seq 500); do
+    [ -e killed/cross-mala-ab-initio.json ] || sleep 0.02
+done
+# shellcheck disable=SC2086
+expect 0 $train --out killed
+says out "saved  *killed/cross-mala-ab-initio-2.json"
+kill -KILL $pid
+wait $pid 2>/dev/null
+# shellcheck disable=SC2086
+expect 0 $train --out killed
+says out "saved  *killed/cross-mala-ab-initio.json"
+rm killed/cross-mala-ab-initio.json
+# shellcheck disable=SC2086
+expect 0 $train --out killed
+says out "saved  *killed/cross-mala-ab-initio-3.json"
+
 # ---- A data set of one's own, with labels in a column that is not the last
 
 {
