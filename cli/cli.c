@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <hastings/cli/commands/command.h>
+#include <hastings/cli/terminal/visible.h>
 #include <hastings/experiments/spec.h>
 
 const app_option app_global_options[] = {
@@ -59,7 +60,8 @@ static bool parse(app_arguments *a, int argc, char **argv)
     hs_message message;
     if (app_arguments_parse(a, argc, argv, &message))
         return true;
-    fprintf(stderr, "%s\n", message.text);
+    app_print_visible(stderr, message.text);
+    fputc('\n', stderr);
     return false;
 }
 

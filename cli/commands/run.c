@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -8,6 +9,7 @@
 #include <hastings/cli/terminal/interrupt.h>
 #include <hastings/cli/commands/place.h>
 #include <hastings/cli/terminal/progress.h>
+#include <hastings/cli/terminal/visible.h>
 #include <hastings/cli/report/report.h>
 #include <hastings/cli/report/table.h>
 #include <hastings/experiments/run.h>
@@ -59,6 +61,19 @@ static bool in_colour(void)
     return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb") != 0;
 }
 
+/* Prints an empty line and one that may have names from files. */
+static void print_line(const char *format, ...) HS_PRINTF(1, 2);
+
+static void print_line(const char *format, ...)
+{
+    va_list arguments;
+    putchar('\n');
+    va_start(arguments, format);
+    app_vprint_visible(stdout, format, arguments);
+    va_end(arguments);
+    putchar('\n');
+}
+
 /* The text of a warning; NULL if the job has none of that name. */
 static const char *warning_text(const json_t *job, const char *wanted)
 {
@@ -83,8 +98,8 @@ static void print_warnings(const json_t *result)
     {
         const char *text = warning_text(job, "nonergodic");
         if (text && json_integer_value(json_object_get(job, "replication")) == 1)
-            printf("\nWarning: %s, %s: %s\n", json_string_value(json_object_get(job, "case")),
-                   json_string_value(json_object_get(job, "row")), text);
+            print_line("Warning: %s, %s: %s", json_string_value(json_object_get(job, "case")),
+                       json_string_value(json_object_get(job, "row")), text);
     }
 }
 
@@ -123,7 +138,7 @@ static int print_result(const app_call *call, const char *out)
         if (app_table_print(stdout, result, terminal_width(), in_colour()) == HS_ENOMEM)
             code = app_call_fail(call, HS_ENOMEM, "out of memory for the table");
         print_warnings(result);
-        printf("\n%s/report.html\n", out);
+        print_line("%s/report.html", out);
     }
     json_decref(result);
     return code ? code : failed ? APP_EXIT_FAILURE : APP_EXIT_OK;

@@ -93,7 +93,7 @@ static void put_markdown(app_buffer *b, char c)
         put_html(b, c);
     } else if (c == '\n' || c == '\r') {
         put_bytes(b, " ", 1);
-    } else {
+    } else if ((unsigned char)c >= ' ' || c == '\t') {
         if (strchr("\\`*_[]|#~", c))
             put_bytes(b, "\\", 1);
         put_bytes(b, &c, 1);
@@ -198,14 +198,6 @@ void app_buffer_csv(app_buffer *b, const char *field)
         put_bytes(b, field, 1);
     }
     put_bytes(b, "\"", 1);
-}
-
-size_t app_buffer_width(const char *utf8)
-{
-    size_t width = 0;
-    for (; *utf8; utf8++)
-        width += ((unsigned char)*utf8 & 0xc0) != 0x80; /* bytes that begin a character */
-    return width;
 }
 
 /* ---- Files -------------------------------------------------------------------------------- */

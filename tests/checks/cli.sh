@@ -176,6 +176,13 @@ expect 0 report results/own-2
 expect 0 report --markdown all.md results/own results/own-2
 [ -s all.md ] || complain "report --markdown wrote nothing"
 
+# Names of files are shown on a terminal, not obeyed.
+sed 's/"own"/"shown"/; s/"plane"/"pl\\u001b[2Jane"/; s/"A test"/"A \\u001b]0;title\\u0007"/' own.json >shown.json
+expect 0 run shown.json --steps 10
+says out 'pl\\x1b\[2Jane'
+says err 'A \\x1b\]0;title\\x07'
+grep -q "$(printf '\033')" out err && complain "escapes of names reach the terminal"
+
 # ---- Completion
 
 if command -v bash >/dev/null; then

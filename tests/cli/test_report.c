@@ -199,6 +199,24 @@ START_TEST(terminal)
     ck_assert_has(text, "\nB    0.5  ≈ 0.55(2)\n");
     free(text);
     json_decref(r);
+    /* Names are shown, not obeyed; a column is as wide as they are. */
+    r = small_result("cases");
+    size_t i;
+    json_t *cell;
+    json_array_foreach(json_object_get(r, "cells"), i, cell)
+    {
+        if (!strcmp(json_string_value(json_object_get(cell, "row")), "one"))
+            json_object_set_new(cell, "row", json_string("\x1b[2J"));
+    }
+    json_object_set_new(
+        json_array_get(json_object_get(json_object_get(r, "experiment"), "rows"), 0), "name",
+        json_string("\x1b[2J"));
+    text = printed(r, 80, false);
+    ck_assert_has(text, "\n\\x1b[2J  0.28(3)");
+    ck_assert_has(text, "\ntwo      0.9");
+    ck_assert_lacks(text, "\x1b");
+    free(text);
+    json_decref(r);
 }
 END_TEST
 
@@ -229,7 +247,7 @@ START_TEST(markdown_cells)
     app_buffer_headings(&b, (const char *[]){ "", "a|b", NULL });
     app_buffer_put(&b, "\n");
     app_buffer_headings(&b, (const char *[]){ "c", NULL });
-    app_buffer_cell(&b, "**%s**", "*x*\ny");
+    app_buffer_cell(&b, "**%s**", "*x*\n\x1by");
     app_buffer_cell(&b, "%s", "");
     app_buffer_cell(&b, "%zu of %d%%", (size_t)3, 40);
     const double numbers[] = { 99.94, 99.96, -2546.3, 0.0123456, (double)NAN, (double)INFINITY };
