@@ -5,6 +5,7 @@
 
 #include <hastings/experiments/proposal_file.h>
 #include <hastings/experiments/spec.h>
+#include <hastings/experiments/json.h>
 #include <hastings/experiments/json_file.h>
 #include <hastings/tensor/message.h>
 
@@ -72,6 +73,20 @@ static json_t *describe(const app_proposal_file *f, const char *parameters)
     return json;
 }
 
+/* Whether the file can have all of its texts. */
+static hs_status check_texts(const char *path, const app_proposal_file *f, const char *parameters,
+                             hs_message *message)
+{
+    const char *const texts[] = { f->target, f->proposal, f->objective ? f->objective : "",
+                                  parameters };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (!app_json_can_have(texts[i]))
+            return hs_message_fail(message, HS_EINVAL,
+                                   "%s: expected UTF-8, since this file has the text %s", path,
+                                   texts[i]);
+    return HS_OK;
+}
+
 hs_status app_proposal_file_save(const char *path, const hs_proposal *proposal,
                                  const app_proposal_file *file, hs_message *message)
 {
@@ -85,11 +100,11 @@ hs_status app_proposal_file_save(const char *path, const hs_proposal *proposal,
             path);
     hs_params *params = hs_proposal_params(proposal);
     char *name = parameters_name(path), *place = name ? beside(path, name) : NULL;
-    json_t *json = name ? describe(file, params ? name : NULL) : NULL;
-    hs_status status = HS_OK;
-    if (!place || !json)
+    hs_status status = name ? check_texts(path, file, name, message) : HS_OK;
+    json_t *json = name && !status ? describe(file, params ? name : NULL) : NULL;
+    if (!status && (!place || !json))
         status = hs_message_fail(message, HS_ENOMEM, "%s: out of memory for what it says", path);
-    else if (params) /* first, so that the .json never names a file that is not there */
+    else if (!status && params) /* first, so that the .json never names a file that is not there */
         status = hs_params_save(params, NULL, place, message);
     if (!status)
         status = app_json_save(path, json, message);

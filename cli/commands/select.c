@@ -304,6 +304,10 @@ static int choose_proposal(const app_call *call)
     if (!target)
         return app_call_fail(call, HS_EINVAL,
                              "--target is needed; hastings list targets shows what there is");
+    if (app_given_count(a, "batches", 200) < 2)
+        return app_call_fail(call, HS_EINVAL,
+                             "--batches must be at least 2: standard errors come from the "
+                             "differences between batches");
     scheme *schemes = calloc(MOST_SCHEMES, sizeof *schemes);
     if (!schemes)
         return app_call_fail(call, HS_ENOMEM, "out of memory");
@@ -352,7 +356,8 @@ static const app_option options[] = {
     { "proposals", APP_OPTION_COUNT, "N", "proposals from each start point; default: 100" },
     { "rate", APP_OPTION_NUMBER, "X",
       "learning rate of Adam for networks; default: 3e-4. Step sizes have 0.01, falling to 0" },
-    { "batches", APP_OPTION_COUNT, "N", "batches for the comparison of losses; default: 200" },
+    { "batches", APP_OPTION_COUNT, "N",
+      "batches for the comparison of losses, at least 2; default: 200" },
     { "reference", APP_OPTION_COUNT, "N",
       "proposals of the HMC chains that replace exact draws, if the target has none; default: "
       "100000" },

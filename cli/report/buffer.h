@@ -72,7 +72,8 @@ const char *app_number_text(double x, const char *unit, char text[APP_NUMBER_TEX
 
 /* ---- CSV and files ---- */
 
-/** Appends a field of CSV, quoted if that is needed (RFC 4180). */
+/** Appends a field of CSV, quoted if that is needed (RFC 4180). A text that a spreadsheet would run as a formula, such
+ *  as =1+1, gets an apostrophe in front; a number stays as it is. */
 void app_buffer_csv(app_buffer *buffer, const char *field);
 
 /** Writes the text to a file that has another name until all of it is on disk. HS_EIO if that fails,

@@ -183,6 +183,22 @@ says out 'pl\\x1b\[2Jane'
 says err 'A \\x1b\]0;title\\x07'
 grep -q "$(printf '\033')" out err && complain "escapes of names reach the terminal"
 
+# The command that made a result can be run again: a shell reads the same words.
+odd="it's {a,b} \$HOME 'x'"
+expect 0 run own.json --steps 10 --out "$odd"
+eval "set -- $(sed -n 's/^  "command": "\(.*\)",$/\1/p' "$odd/result.json" | sed 's/\\\\/\\/g')"
+[ "$#-$6-$7" = "7---out-$odd" ] || complain "the recorded command is another than the one that was run: $*"
+
+# A largest file that is allowed is a full disk, with a message.
+(
+    ulimit -f 8
+    "$program" sample proposals/cross-mala-ab-initio-2.json --draws 20000 --out large.npy >out 2>err
+    echo $? >code
+)
+[ "$(cat code)" = 1 ] || complain "a file that is too large: exit code $(cat code): $(cat err)"
+says err "large.npy.*File too large"
+[ -e large.npy ] && complain "a part of a file that is too large was kept"
+
 # ---- Completion
 
 if command -v bash >/dev/null; then

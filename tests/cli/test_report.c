@@ -279,6 +279,38 @@ START_TEST(csv)
 }
 END_TEST
 
+/* Spreadsheets run texts that begin so as formulas; numbers may begin so too. */
+START_TEST(csv_formulas)
+{
+    static const char *const fields[][2] = {
+        { "=HYPERLINK(\"http://x\")", "\"'=HYPERLINK(\"\"http://x\"\")\"" },
+        { "+1+1", "'+1+1" },
+        { "-cmd", "'-cmd" },
+        { "@SUM(1,2)", "\"'@SUM(1,2)\"" },
+        { "\t=1", "'\t=1" },
+        { "-", "-" },
+        { "-1.5e3", "-1.5e3" },
+        { "a=1", "a=1" },
+        { "", "" },
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        app_buffer b = { 0 };
+        app_buffer_csv(&b, fields[i][0]);
+        ck_assert_str_eq(b.bytes, fields[i][1]);
+        app_buffer_free(&b);
+    }
+    /* A negative figure is a number. */
+    json_t *r = small_result("cases");
+    json_object_set_new(json_array_get(json_object_get(r, "cells"), 0), "mean", json_real(-0.28));
+    json_object_set_new(json_array_get(json_object_get(r, "cells"), 0), "row", json_string("-x"));
+    app_buffer b = { 0 };
+    app_table_csv(&b, r);
+    ck_assert_has(b.bytes, "A,'-x,acceptance,-0.28,");
+    app_buffer_free(&b);
+    json_decref(r);
+}
+END_TEST
+
 START_TEST(sentences)
 {
     static const struct {
@@ -565,6 +597,7 @@ static Suite *report_suite(void)
     tcase_add_test(tests, markdown);
     tcase_add_test(tests, markdown_cells);
     tcase_add_test(tests, csv);
+    tcase_add_test(tests, csv_formulas);
     tcase_add_test(tests, sentences);
     tcase_add_test(tests, whole_report);
     tcase_add_test(tests, hostile_names);

@@ -236,6 +236,10 @@ START_TEST(names_and_places_that_cannot_be)
     ck_assert_says(message.text, "/nowhere/at/all");
     ck_assert_int_eq(app_proposal_file_save(path, p, &(app_proposal_file){ 0 }, &message),
                      HS_EINVAL);
+    app_proposal_file wrong = file;
+    wrong.target = "logistic,data=\xff.csv";
+    ck_assert_int_eq(app_proposal_file_save(path, p, &wrong, &message), HS_EINVAL);
+    ck_assert_says(message.text, "expected UTF-8, since this file has the text logistic");
     mkdir(path, 0777); /* a folder in its place */
     ck_assert_int_eq(app_proposal_file_save(path, p, &file, &message), HS_EIO);
     ck_assert_says(message.text, "is not a regular file");
