@@ -105,6 +105,10 @@ rm -r results
 # One that saves nothing leaves no name behind; of one that was killed, the name is taken over, unless parameters are there.
 # shellcheck disable=SC2086
 expect 1 $train --rate 1e300 --optimizer sgd --out nothing
+says err "step .*not finite"
+# shellcheck disable=SC2086
+expect 1 $train --rate 1e300 --optimizer sgd --out nothing --restarts 2
+says err "none of 2 tries stayed finite; the first: step .*not finite"
 [ -z "$(ls nothing)" ] || complain "a training that failed left $(ls nothing)"
 # shellcheck disable=SC2086
 "$program" $train --steps 100000000 --quiet --out killed 2>/dev/null &

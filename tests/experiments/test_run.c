@@ -164,6 +164,26 @@ START_TEST(test_whose_settings_win)
 }
 END_TEST
 
+/* Chains of an online training begin at draws, also of a target that needs no reference chain for them. */
+START_TEST(test_online)
+{
+    double loss[2];
+    for (int online = 0; online < 2; online++) {
+        json_t *settings = json_pack("{s:b}", "online", online);
+        json_t *r = run("choices", (app_run_options){ .cases = "walk d=10",
+                                                      .objectives = "msjd",
+                                                      .settings = settings });
+        ck_assert_str_eq(app_text_of(job_of(r, "walk-d-10-msjd-1"), "error"), "");
+        loss[online] = json_number_value(json_object_get(
+            json_object_get(job_of(r, "walk-d-10-msjd-1"), "training"), "loss"));
+        json_decref(settings);
+        json_decref(r);
+        remove_all(out);
+    }
+    ck_assert_double_ne(loss[0], loss[1]);
+}
+END_TEST
+
 /* ---- Samplers to compare with ------------------------------------------------------------------------ */
 
 START_TEST(test_solved_steps)
@@ -368,6 +388,7 @@ static Suite *run_suite(void)
     tcase_add_test(t, test_wrong_choices);
     tcase_add_test(t, test_two_runs_in_one_folder);
     tcase_add_test(t, test_whose_settings_win);
+    tcase_add_test(t, test_online);
     tcase_add_test(t, test_solved_steps);
     tcase_add_test(t, test_fit);
     tcase_add_test(t, test_maps);
