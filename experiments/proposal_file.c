@@ -5,6 +5,7 @@
 
 #include <hastings/experiments/proposal_file.h>
 #include <hastings/experiments/spec.h>
+#include <hastings/experiments/inside.h>
 #include <hastings/experiments/json.h>
 #include <hastings/experiments/json_file.h>
 #include <hastings/tensor/message.h>
@@ -16,7 +17,7 @@ enum { FORMAT_VERSION = 1 };
 static char *beside(const char *path, const char *name)
 {
     const char *slash = strrchr(path, '/');
-    const size_t folder = slash && name[0] != '/' ? (size_t)(slash + 1 - path) : 0;
+    const size_t folder = slash ? (size_t)(slash + 1 - path) : 0;
     char *result = malloc(folder + strlen(name) + 1);
     if (result) {
         memcpy(result, path, folder);
@@ -218,20 +219,21 @@ hs_proposal *app_proposal_file_load(hs_session *s, const app_proposal_file *file
     const char *name = json_string_value(json_object_get(file->json, "parameters"));
     if (!p || (!params && !name))
         return p;
-    char *place = name ? beside(file->path, name) : NULL;
+    char *folder = beside(file->path, "."), place[APP_INSIDE_PATH];
     hs_message message;
     if (!name || !params)
         hs_session_fail(s, HS_EFORMAT, "%s: a \"%s\" has %sparameters, but the file %s", file->path,
                         hs_proposal_name(p), params ? "" : "no ", name ? "names some" : "has none");
-    else if (!place)
+    else if (!folder)
         hs_session_fail(s, HS_ENOMEM, "%s: out of memory for the name of its parameters",
                         file->path);
     else {
-        const hs_status status = hs_params_load(params, NULL, place, &message);
+        hs_status status = app_file_inside(folder, name, place, &message);
+        status = status ? status : hs_params_load(params, NULL, place, &message);
         if (status)
             hs_session_fail(s, status, "the parameters of %s: %s", file->path, message.text);
     }
-    free(place);
+    free(folder);
     return hs_session_status(s) ? NULL : p;
 }
 

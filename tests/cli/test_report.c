@@ -394,6 +394,45 @@ START_TEST(hostile_names)
 }
 END_TEST
 
+/* Names of files in result.json that lead out of the folder are refused, and the rest of the page is made. */
+START_TEST(names_of_files_stay_in_the_folder)
+{
+    hs_message message;
+    fixture_run(folder, &(fixture){ 0 });
+    json_t *result = app_json_read(in_folder("result.json"), &message);
+    ck_assert_ptr_nonnull(result);
+    json_t *jobs = json_object_get(result, "jobs");
+    char secret[64];
+    snprintf(secret, sizeof secret, "%s-secret.csv", folder);
+    FILE *f = fopen(secret, "w");
+    ck_assert_ptr_nonnull(f);
+    fputs("root:x:0:0:root\n", f);
+    ck_assert_int_eq(fclose(f), 0);
+    ck_assert_int_eq(symlink(secret, in_folder("link.csv")), 0);
+    char outside[80];
+    snprintf(outside, sizeof outside, "../%s", strrchr(secret, '/') + 1);
+    const char *const names[] = { outside, secret, "link.csv" };
+    for (size_t i = 0; i < 3; i++) {
+        json_object_set_new(json_array_get(jobs, i), "chains", json_string(names[i]));
+        json_object_set_new(json_array_get(jobs, i), "parameters", json_string(names[i]));
+        json_object_set_new(json_object_get(json_array_get(jobs, i), "density"), "file",
+                            json_string(names[i]));
+    }
+    ck_assert_int_eq(app_json_save(in_folder("result.json"), result, &message), HS_OK);
+    json_decref(result);
+    write_report();
+    char *page = read_text("report.html");
+    ck_assert_lacks(page, "root:x");
+    ck_assert_lacks(page, "href=\"./..");
+    ck_assert_uint_eq(count_of(page, "and it has &quot;..&quot;"), 2);
+    ck_assert_uint_eq(count_of(page, "and it is absolute"), 2);
+    ck_assert_uint_eq(count_of(page, "leads out of the folder by a link"), 2);
+    ck_assert_has(page, "Trace of"); /* of the others */
+    free(page);
+    unlink(secret);
+}
+END_TEST
+
 START_TEST(partial_run)
 {
     fixture_run(folder, &(fixture){ .partial = true, .no_files = true });
@@ -601,6 +640,7 @@ static Suite *report_suite(void)
     tcase_add_test(tests, sentences);
     tcase_add_test(tests, whole_report);
     tcase_add_test(tests, hostile_names);
+    tcase_add_test(tests, names_of_files_stay_in_the_folder);
     tcase_add_test(tests, partial_run);
     tcase_add_test(tests, large_run);
     tcase_add_test(tests, wrong_results);

@@ -207,6 +207,23 @@ START_TEST(damage_is_told_apart)
     change("scale", json_pack("{s:[s], s:[f]}", "mean", "x", "sd", 1.0));
     ck_assert_says(refusal("cross", true), "is not a number");
     save_again();
+    /* Names stay in the folder: the same file by a way outside, and through a link. */
+    char name[128];
+    snprintf(name, sizeof name, "../%s/best.hsp", strrchr(directory, '/') + 1);
+    change("parameters", json_string(name));
+    ck_assert_says(refusal("cross", true), "and it has \"..\"");
+    change("parameters", json_string(parameters));
+    ck_assert_says(refusal("cross", true), "and it is absolute");
+    snprintf(name, sizeof name, "%s/link", directory);
+    ck_assert_int_eq(symlink("/etc", name), 0);
+    change("parameters", json_string("link/passwd"));
+    ck_assert_says(refusal("cross", true), "leads out of the folder by a link");
+    unlink(name);
+    ck_assert_int_eq(symlink("best.hsp", name), 0);
+    change("parameters", json_string("link"));
+    ck_assert_str_eq(refusal("cross", true), "");
+    unlink(name);
+    save_again();
     unlink(parameters);
     ck_assert_says(refusal("cross", true), "best.hsp");
     FILE *f = fopen(path, "w");
