@@ -95,7 +95,8 @@ done
 # shellcheck disable=SC2086
 wait $pids
 [ "$(sed -n 's/^saved *//p' said.? | sort -u | wc -l)" = 4 ] || complain "four trainings share names: $(cat said.?)"
-[ "$(ls together/*.json | wc -l)-$(ls together/*.hsp | wc -l)" = 4-4 ] || complain "not four proposals: $(ls together)"
+set -- together/*.json together/*.hsp
+[ $# = 8 ] || complain "not four proposals: $*"
 "$program" run cross --quick --case L=3 --objective msjd --steps 1 --chains 1 --draws 9 --quiet >said.1 2>&1 &
 pid=$!
 expect 0 run cross --quick --case L=3 --objective msjd --steps 1 --chains 1 --draws 9 --quiet

@@ -21,6 +21,7 @@ for file in $files; do # no name has a space
     dynamic=$("$readelf" -W -d "$file" 2>/dev/null | grep -E '\((RPATH|RUNPATH|NEEDED)\)') || continue
     seen=$((seen + 1))
     for path in $(echo "$dynamic" | sed -nE 's/.*R(UN)?PATH.*\[(.*)\]$/:\2:/p'); do
+        # shellcheck disable=SC2016
         wrong=$(echo "$path" | sed 's/^://; s/:$//' | tr ':' '\n' | grep -vE '^(/|\$ORIGIN(/|$))' || true)
         case $path in *::*) wrong="an empty entry" ;; esac
         [ -z "$wrong" ] || complain "$file: its run path ${path} has $wrong"
