@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <hastings/cli/commands/command.h>
+#include <hastings/cli/terminal/visible.h>
 #include <hastings/experiments/spec.h>
 
 const app_option app_global_options[] = {
@@ -36,20 +37,34 @@ static const char *command_name(size_t i, void *context)
     return c ? c->name : NULL;
 }
 
-/* The command line as one text, for results to say how they were made; "" without memory. */
+/* Writes a word as a shell reads it, quoted if need be: it's is 'it'\''s'. Returns the end. */
+static char *put_word(char *line, const char *word)
+{
+    const bool quote = !*word || strpbrk(word, " \t\r\n;&|<>(){}$`\\\"'*?[#~!");
+    if (quote)
+        *line++ = '\'';
+    for (; *word; word++) {
+        if (*word == '\'')
+            line = stpcpy(line, "'\\'");
+        *line++ = *word;
+    }
+    if (quote)
+        *line++ = '\'';
+    *line = '\0';
+    return line;
+}
+
+/* The command line as one text, for results to say how they were made; NULL without memory. */
 static char *join(int argc, char **argv)
 {
     size_t size = sizeof "hastings";
     for (int i = 1; i < argc; i++)
-        size += strlen(argv[i]) + 3;
+        size += 4 * strlen(argv[i]) + 3;
     char *line = malloc(size);
-    if (line) {
-        strcpy(line, "hastings");
-        for (int i = 1; i < argc; i++) {
-            const bool quote = !*argv[i] || strpbrk(argv[i], " \t\n;&|<>()$`\\\"'*?[#~!");
-            char *end = line + strlen(line);
-            snprintf(end, size - (size_t)(end - line), quote ? " '%s'" : " %s", argv[i]);
-        }
+    char *end = line ? stpcpy(line, "hastings") : NULL;
+    for (int i = 1; i < argc && line; i++) {
+        *end++ = ' ';
+        end = put_word(end, argv[i]);
     }
     return line;
 }
@@ -59,7 +74,8 @@ static bool parse(app_arguments *a, int argc, char **argv)
     hs_message message;
     if (app_arguments_parse(a, argc, argv, &message))
         return true;
-    fprintf(stderr, "%s\n", message.text);
+    app_print_visible(stderr, message.text);
+    fputc('\n', stderr);
     return false;
 }
 
@@ -76,6 +92,41 @@ static int threads(const app_call *call)
             "not be faster",
             (unsigned long long)wanted, cores == 1 ? "is" : "are", cores, cores == 1 ? "" : "s");
     return wanted < (uint64_t)most ? (int)wanted : most;
+}
+
+/* Whether an option's text is one that JSON is to have: files keep specs and names, --json prints places. */
+static bool is_for_json(const app_call *call, const app_option *o)
+{
+    switch (o->type) {
+    case APP_OPTION_TEXT:
+    case APP_OPTION_TARGET:
+    case APP_OPTION_PROPOSAL:
+    case APP_OPTION_OBJECTIVE:
+    case APP_OPTION_OPTIMIZER:
+        return true;
+    case APP_OPTION_FILE:
+    case APP_OPTION_FOLDER:
+        return call->json;
+    case APP_OPTION_FLAG:
+    case APP_OPTION_COUNT:
+    case APP_OPTION_WHOLE:
+    case APP_OPTION_NUMBER:
+    case APP_OPTION_CHOICE:
+        break;
+    }
+    return false;
+}
+
+/* Refuses texts that could not be saved, before anything takes long. */
+static int check_texts(const app_call *call)
+{
+    const app_arguments *a = call->arguments;
+    for (size_t i = 0; i < a->given; i++)
+        if (is_for_json(call, a->option[i]) && !app_json_can_have(a->value[i]))
+            return app_call_fail(call, HS_EINVAL,
+                                 "--%s %.200s: expected UTF-8, since JSON has this text",
+                                 a->option[i]->name, a->value[i]);
+    return APP_EXIT_OK;
 }
 
 static int run_command(const app_command *command, app_arguments *a, int argc, char **argv,
@@ -104,6 +155,9 @@ static int run_command(const app_command *command, app_arguments *a, int argc, c
     if (a->words > command->most)
         return app_call_fail(&call, HS_EINVAL, "\"%s\" is one argument too many",
                              a->word[command->most]);
+    const int code = check_texts(&call);
+    if (code)
+        return code;
     call.threads = threads(&call);
     return command->run(&call);
 }

@@ -17,7 +17,9 @@ static void keep_standard_streams(void)
 int main(int argc, char **argv)
 {
     keep_standard_streams();
-    /* A write to a pipe without a reader fails instead of ending a run before it is saved. */
+    /* A write to a pipe without a reader, or beyond the largest file that is allowed, fails instead of ending a run
+     * before it is saved. */
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     return app_cli(argc, argv);
 }

@@ -15,10 +15,29 @@ set(HS_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototyp
     -Wmissing-prototypes -Wcast-qual -Wvla -Wdouble-promotion -Wundef)
 # Contraction is off so that compilers agree on the bits of scalar code; kernels ask for FMA.
 set(HS_CODEGEN -fno-math-errno -fno-trapping-math -ffp-contract=off)
+# Programs and shared libraries bind their symbols at the start, into memory that is read-only from then on.
+set(HS_LINKING -Wl,-z,relro,-z,now)
 
+# Whether a build checks its buffers at run time: it is optimised, which _FORTIFY_SOURCE needs, and has no sanitizer,
+# which would see less. A _FORTIFY_SOURCE of the user's own stays.
+function(hastings_is_hardened result)
+    string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
+    set(flags "${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${type}}")
+    set(${result} OFF PARENT_SCOPE)
+    if(flags MATCHES "-O[123s]" AND NOT flags MATCHES "-fsanitize|_FORTIFY_SOURCE")
+        set(${result} ON PARENT_SCOPE)
+    endif()
+endfunction()
+
+# Kernels, which have no buffers of their own, are KERNELS and go unchecked.
 function(hastings_flags target)
     target_compile_options(${target} PRIVATE ${HS_WARNINGS} ${HS_CODEGEN}
                            $<$<BOOL:${HS_WERROR}>:-Werror>)
+    hastings_is_hardened(hardened)
+    if(hardened AND NOT "KERNELS" IN_LIST ARGN)
+        target_compile_options(${target} PRIVATE -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+    endif()
+    target_link_options(${target} PRIVATE ${HS_LINKING})
     target_compile_definitions(${target} PRIVATE _POSIX_C_SOURCE=200809L)
     target_link_libraries(${target} PRIVATE OpenMP::OpenMP_C)
 endfunction()
@@ -55,7 +74,7 @@ function(hastings_kernels folder layers)
         foreach(type f32 f64)
             set(target ${folder}_${isa}_${type})
             add_library(${target} OBJECT ${ARGN})
-            hastings_flags(${target})
+            hastings_flags(${target} KERNELS)
             target_compile_options(${target} PRIVATE ${flags_${isa}} -O3 -ffp-contract=fast
                                    -Wno-psabi -Wno-pedantic -Wno-conversion)
             string(COMPARE EQUAL ${type} f64 is_f64)
@@ -119,7 +138,15 @@ function(hastings_assemble target)
     target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include-all>
                                $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
     target_link_libraries(${target} PRIVATE ${HS_LIBRARIES} OpenMP::OpenMP_C m)
+    target_link_options(${target} PRIVATE ${HS_LINKING})
     set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C)
+endfunction()
+
+# Gives a target that is installed the same run path before, besides the folders of its libraries. CMake would
+# exchange it while installing, and until then end it in a colon: an empty entry, which is the current folder.
+function(hastings_installed_rpath target)
+    set_target_properties(${target} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH_USE_LINK_PATH ON
+                          INSTALL_RPATH "${ARGN}")
 endfunction()
 
 function(hastings_library name)
@@ -130,6 +157,7 @@ function(hastings_library name)
     hastings_assemble(${name} ${arg_FOLDERS})
     set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION}
                           SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+    hastings_installed_rpath(${name})
     add_library(hastings::${name} ALIAS ${name})
     # Tests and benchmarks call private functions, which the shared library hides; a test looks at what it exports.
     foreach(kind STATIC:inside SHARED:exported)
@@ -160,9 +188,14 @@ function(hastings_program name)
     add_executable(${name}_executable cli/main.c)
     hastings_flags(${name}_executable)
     target_link_libraries(${name}_executable PRIVATE ${name}_program ${name})
-    file(RELATIVE_PATH to_library /x/${CMAKE_INSTALL_BINDIR} /x/${CMAKE_INSTALL_LIBDIR})
-    set_target_properties(${name}_executable PROPERTIES OUTPUT_NAME ${name}
-                          INSTALL_RPATH "$ORIGIN/${to_library}")
+    set_target_properties(${name}_executable PROPERTIES OUTPUT_NAME ${name})
+    set(run_path "")
+    get_target_property(type ${name} TYPE)
+    if(type STREQUAL SHARED_LIBRARY)
+        file(RELATIVE_PATH to_library /x/${CMAKE_INSTALL_BINDIR} /x/${CMAKE_INSTALL_LIBDIR})
+        set(run_path "$ORIGIN/${to_library}" "$ORIGIN") # where it is installed, and where it is built
+    endif()
+    hastings_installed_rpath(${name}_executable ${run_path})
     install(TARGETS ${name}_executable RUNTIME)
     install(DIRECTORY experiments/ DESTINATION ${CMAKE_INSTALL_DATADIR}/${name}/experiments
             FILES_MATCHING PATTERN "*.json")

@@ -90,6 +90,7 @@ hs_proposal *app_job_train(work *w)
     }
     if (!app_job_path(w, checkpoint, "work", ".training"))
         return NULL;
+    const bool from_points = j->reference || o->online; /* which starts its chains there */
     hs_optimizer_options optimizer = o->optimizer;
     optimizer.rate = o->rate > 0 ? o->rate : optimizer.rate;
     hs_restarts r;
@@ -101,8 +102,8 @@ hs_proposal *app_job_train(work *w)
                                                .steps = o->steps,
                                                .optimizer = optimizer,
                                                .seed = j->seed,
-                                               .points = j->reference ? w->points.x : NULL,
-                                               .n_points = j->reference ? w->points.n : 0,
+                                               .points = from_points ? w->points.x : NULL,
+                                               .n_points = from_points ? w->points.n : 0,
                                                .online = o->online,
                                                .roll_backs = 20,
                                                .progress = on_training,

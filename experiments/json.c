@@ -20,3 +20,10 @@ json_t *app_json_text(const char *text)
         *c = (unsigned char)*c < 128 ? *c : '?';
     return json ? json : json_string(plain);
 }
+
+bool app_json_can_have(const char *text)
+{
+    json_t *json = json_string(text);
+    json_decref(json);
+    return json != NULL;
+}

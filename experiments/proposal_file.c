@@ -5,6 +5,8 @@
 
 #include <hastings/experiments/proposal_file.h>
 #include <hastings/experiments/spec.h>
+#include <hastings/experiments/inside.h>
+#include <hastings/experiments/json.h>
 #include <hastings/experiments/json_file.h>
 #include <hastings/tensor/message.h>
 
@@ -15,7 +17,7 @@ enum { FORMAT_VERSION = 1 };
 static char *beside(const char *path, const char *name)
 {
     const char *slash = strrchr(path, '/');
-    const size_t folder = slash && name[0] != '/' ? (size_t)(slash + 1 - path) : 0;
+    const size_t folder = slash ? (size_t)(slash + 1 - path) : 0;
     char *result = malloc(folder + strlen(name) + 1);
     if (result) {
         memcpy(result, path, folder);
@@ -72,6 +74,20 @@ static json_t *describe(const app_proposal_file *f, const char *parameters)
     return json;
 }
 
+/* Whether the file can have all of its texts. */
+static hs_status check_texts(const char *path, const app_proposal_file *f, const char *parameters,
+                             hs_message *message)
+{
+    const char *const texts[] = { f->target, f->proposal, f->objective ? f->objective : "",
+                                  parameters };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (!app_json_can_have(texts[i]))
+            return hs_message_fail(message, HS_EINVAL,
+                                   "%s: expected UTF-8, since this file has the text %s", path,
+                                   texts[i]);
+    return HS_OK;
+}
+
 hs_status app_proposal_file_save(const char *path, const hs_proposal *proposal,
                                  const app_proposal_file *file, hs_message *message)
 {
@@ -85,11 +101,11 @@ hs_status app_proposal_file_save(const char *path, const hs_proposal *proposal,
             path);
     hs_params *params = hs_proposal_params(proposal);
     char *name = parameters_name(path), *place = name ? beside(path, name) : NULL;
-    json_t *json = name ? describe(file, params ? name : NULL) : NULL;
-    hs_status status = HS_OK;
-    if (!place || !json)
+    hs_status status = name ? check_texts(path, file, name, message) : HS_OK;
+    json_t *json = name && !status ? describe(file, params ? name : NULL) : NULL;
+    if (!status && (!place || !json))
         status = hs_message_fail(message, HS_ENOMEM, "%s: out of memory for what it says", path);
-    else if (params) /* first, so that the .json never names a file that is not there */
+    else if (!status && params) /* first, so that the .json never names a file that is not there */
         status = hs_params_save(params, NULL, place, message);
     if (!status)
         status = app_json_save(path, json, message);
@@ -203,20 +219,21 @@ hs_proposal *app_proposal_file_load(hs_session *s, const app_proposal_file *file
     const char *name = json_string_value(json_object_get(file->json, "parameters"));
     if (!p || (!params && !name))
         return p;
-    char *place = name ? beside(file->path, name) : NULL;
+    char *folder = beside(file->path, "."), place[APP_INSIDE_PATH];
     hs_message message;
     if (!name || !params)
         hs_session_fail(s, HS_EFORMAT, "%s: a \"%s\" has %sparameters, but the file %s", file->path,
                         hs_proposal_name(p), params ? "" : "no ", name ? "names some" : "has none");
-    else if (!place)
+    else if (!folder)
         hs_session_fail(s, HS_ENOMEM, "%s: out of memory for the name of its parameters",
                         file->path);
     else {
-        const hs_status status = hs_params_load(params, NULL, place, &message);
+        hs_status status = app_file_inside(folder, name, place, &message);
+        status = status ? status : hs_params_load(params, NULL, place, &message);
         if (status)
             hs_session_fail(s, status, "the parameters of %s: %s", file->path, message.text);
     }
-    free(place);
+    free(folder);
     return hs_session_status(s) ? NULL : p;
 }
 

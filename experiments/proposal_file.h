@@ -43,7 +43,7 @@ typedef struct {
 } app_proposal_file;
 
 /** Saves the parameters as NAME.hsp, then `path`, which ends in .json and may be NAME.json only.
- *  HS_EINVAL for another name, or a text that is missing; HS_EIO if a file cannot be written. */
+ *  HS_EINVAL for another name, or a text that is missing or not UTF-8; HS_EIO if a file cannot be written. */
 hs_status app_proposal_file_save(const char *path, const hs_proposal *proposal,
                                  const app_proposal_file *file, hs_message *message) HS_MUST_CHECK;
 

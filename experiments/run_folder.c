@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "run_internal.h"
+#include <hastings/tensor/file.h>
 #include <hastings/tensor/message.h>
 
 static hs_status make_folder(const char *path, hs_message *m)
@@ -28,36 +29,66 @@ static hs_status make_folder(const char *path, hs_message *m)
     return HS_OK;
 }
 
-static hs_status check_empty(const char *path, hs_message *m)
+static const char *const parts[] = { "chains", "proposals", "figures", "work" };
+enum { PARTS = sizeof parts / sizeof *parts };
+
+/* Opens a folder in another; NULL for a link, which may lead elsewhere. */
+static DIR *open_real(int at, const char *name)
 {
-    DIR *d = opendir(path);
-    int entries = 0;
-    if (!d)
-        return hs_message_fail(m, HS_EIO, "%s: it cannot be opened: %s", path, strerror(errno));
-    while (readdir(d))
-        entries++;
-    closedir(d);
-    if (entries > 2)
-        return hs_message_fail(
-            m, HS_EINVAL,
-            "%s: there is something in this folder already; choose another with --out, or go "
-            "on with an interrupted run with --resume %s",
-            path, path);
-    return HS_OK;
+    const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!d && fd >= 0)
+        close(fd);
+    return d;
 }
 
-/* Removes the unfinished files of a killed run: X.PID-N.tmp. */
-static void remove_unfinished(const char *folder)
+/* Whether a folder has nothing but unfinished files, and the first n parts with nothing else either. */
+static bool is_untouched(int at, const char *name, size_t n)
 {
-    char path[JOB_PATH + 512];
-    DIR *d = opendir(folder);
-    for (struct dirent *entry = d ? readdir(d) : NULL; entry; entry = readdir(d)) {
-        const size_t n = strlen(entry->d_name);
-        if (n > 4 && !strcmp(entry->d_name + n - 4, ".tmp")) {
-            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-            (void)unlink(path);
-        }
+    DIR *d = open_real(at, name);
+    bool untouched = d != NULL;
+    for (struct dirent *entry = d ? readdir(d) : NULL; entry && untouched; entry = readdir(d)) {
+        untouched = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
+                    hs_file_is_temporary(entry->d_name);
+        for (size_t i = 0; i < n && !untouched; i++)
+            untouched = !strcmp(entry->d_name, parts[i]) && is_untouched(dirfd(d), parts[i], 0);
     }
+    if (d)
+        closedir(d);
+    return untouched;
+}
+
+/* A new run needs a folder with nothing in it but what one leaves that is killed before it saves its result.json. */
+static hs_status check_empty(const run *r, hs_message *m)
+{
+    if (r->folder < 0)
+        return hs_message_fail(m, HS_EIO, "%s: it cannot be opened: %s", r->out, strerror(errno));
+    if (is_untouched(r->folder, ".", PARTS))
+        return HS_OK;
+    return hs_message_fail(
+        m, HS_EINVAL,
+        "%s: there is something in this folder already; choose another with --out, or go on with "
+        "an interrupted run with --resume %s",
+        r->out, r->out);
+}
+
+hs_status app_run_lacks_result(const run *r, hs_message *m)
+{
+    const bool untouched = is_untouched(AT_FDCWD, r->out, PARTS);
+    return hs_message_fail(
+        m, HS_EIO, "%s/result.json is not there, so nothing says what to go on with; %s%s", r->out,
+        untouched ? "begin the run again: hastings run NAME --out "
+                  : "begin a run in a folder that is empty or new, with --out",
+        untouched ? r->out : "");
+}
+
+/* Removes the unfinished files of a killed run. */
+static void remove_unfinished(int at, const char *name)
+{
+    DIR *d = open_real(at, name);
+    for (struct dirent *entry = d ? readdir(d) : NULL; entry; entry = readdir(d))
+        if (hs_file_is_temporary(entry->d_name))
+            (void)unlinkat(dirfd(d), entry->d_name, 0);
     if (d)
         closedir(d);
 }
@@ -74,18 +105,18 @@ static hs_status lock_folder(run *r, hs_message *m)
 
 hs_status app_run_make_folder(run *r, hs_message *m)
 {
-    static const char *const parts[] = { "chains", "proposals", "figures", "work" };
     char path[JOB_PATH];
     hs_status status = make_folder(r->out, m);
     if (!status)
         status = lock_folder(r, m);
     if (!status && !r->options->resume)
-        status = check_empty(r->out, m);
-    for (size_t i = 0; i < 4 && !status; i++) {
+        status = check_empty(r, m);
+    if (!status)
+        remove_unfinished(r->folder, ".");
+    for (size_t i = 0; i < PARTS && !status; i++) {
         snprintf(path, sizeof path, "%.3800s/%s", r->out, parts[i]);
         status = make_folder(path, m);
-        if (r->options->resume)
-            remove_unfinished(path);
+        remove_unfinished(r->folder, parts[i]);
     }
     return status;
 }

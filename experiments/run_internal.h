@@ -52,6 +52,9 @@ hs_status app_run_plan(run *r, hs_message *m);
  * another run is at work there. */
 hs_status app_run_make_folder(run *r, hs_message *m);
 
+/* Says that the folder of a run to resume has no result.json, and what to do. */
+hs_status app_run_lacks_result(const run *r, hs_message *m);
+
 /* Tells the watcher; false if the run is to stop. */
 bool app_run_tell(run *r, app_event e);
 

@@ -212,6 +212,8 @@ hs_status app_run_take_over(run *r, hs_message *m)
 {
     char path[JOB_PATH];
     snprintf(path, sizeof path, "%.3800s/result.json", r->out);
+    if (access(path, F_OK) && (errno == ENOENT || errno == ENOTDIR))
+        return app_run_lacks_result(r, m);
     json_t *old = app_json_read(path, m);
     if (!old)
         return HS_EIO;

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <hastings/tensor/message.h>
+
 #include "parts_internal.h"
 
 enum { JUDGING_BATCHES = 50 };
@@ -24,10 +26,10 @@ static bool better(const hs_restarts *r, const hs_objective *o, size_t a, size_t
 }
 
 /* Trains and judges one try; false if the session failed for good. All tries are judged with
- * *adapted, which is NaN until a try attains its acceptance. */
+ * *adapted, which is NaN until a try attains its acceptance. The first try that is lost says why in *lost. */
 static bool one_try(hs_session *s, const hs_target *target, hs_proposal *proposal, size_t k,
                     const hs_train_options *options, hs_restarts *r, hs_training *training,
-                    double *adapted)
+                    double *adapted, hs_message *lost)
 {
     hs_train_options o = *options;
     char path[4096];
@@ -52,8 +54,11 @@ static bool one_try(hs_session *s, const hs_target *target, hs_proposal *proposa
     r->alpha[k] = e.alpha;
     if (isnan(*adapted) && isfinite(r->loss[k]) && miss_of(&o.objective, e.alpha) == 0)
         *adapted = training->adapted;
-    if (status == HS_ENONFINITE)
+    if (status == HS_ENONFINITE) {
+        if (!lost->text[0])
+            hs_message_fail(lost, status, "%s", hs_session_error(s));
         hs_session_clear(s); /* this try is lost, the others are not */
+    }
     return !status || status == HS_ENONFINITE;
 }
 
@@ -65,6 +70,7 @@ hs_proposal *hs_train_restarts(hs_session *s, const hs_target *target, hs_propos
     hs_restarts *r = report ? report : &unwanted;
     hs_proposal *best = NULL;
     double adapted = (double)NAN;
+    hs_message lost = { "" };
     memset(r, 0, sizeof *r);
     if (hs_session_status(s))
         return NULL;
@@ -77,7 +83,7 @@ hs_proposal *hs_train_restarts(hs_session *s, const hs_target *target, hs_propos
         hs_training training;
         if (!proposal)
             return SESSION_NULL(s, HS_EINVAL, "restarts: try %zu has no proposal", k);
-        if (!one_try(s, target, proposal, k, options, r, &training, &adapted))
+        if (!one_try(s, target, proposal, k, options, r, &training, &adapted, &lost))
             return NULL;
         r->tries = k + 1;
         if (isfinite(r->loss[k]) && (!best || better(r, &options->objective, k, r->best))) {
@@ -88,7 +94,10 @@ hs_proposal *hs_train_restarts(hs_session *s, const hs_target *target, hs_propos
         if (training.stopped)
             break;
     }
-    if (!best)
-        hs_session_fail(s, HS_ENONFINITE, "restarts: none of %zu tries stayed finite", r->tries);
+    if (!best && r->tries == 1 && lost.text[0])
+        hs_session_fail(s, HS_ENONFINITE, "%s", lost.text);
+    else if (!best)
+        hs_session_fail(s, HS_ENONFINITE, "restarts: none of %zu tries stayed finite%s%s", r->tries,
+                        lost.text[0] ? "; the first: " : "", lost.text);
     return best;
 }

@@ -164,6 +164,27 @@ void hs_file_discard(hs_file *f)
     *f = (hs_file){ .status = f->status, .fd = -1 };
 }
 
+/* The text before a number with digits alone that ends a text of n bytes; 0 if there is none, or no text before. */
+static size_t before_number(const char *text, size_t n)
+{
+    const size_t end = n;
+    while (n > 0 && text[n - 1] >= '0' && text[n - 1] <= '9')
+        n--;
+    return n < end ? n : 0;
+}
+
+bool hs_file_is_temporary(const char *name)
+{
+    const size_t n = strlen(name), ending = strlen(".tmp");
+    if (n < ending || strcmp(name + n - ending, ".tmp") != 0)
+        return false;
+    const size_t attempt = before_number(name, n - ending);
+    if (attempt == 0 || name[attempt - 1] != '-')
+        return false;
+    const size_t process = before_number(name, attempt - 1);
+    return process > 1 && name[process - 1] == '.';
+}
+
 hs_status hs_file_save(const char *path, const void *bytes, size_t n, hs_message *message)
 {
     hs_file f;

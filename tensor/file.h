@@ -67,6 +67,10 @@ HS_API hs_status hs_file_commit(hs_file *file) HS_MUST_CHECK;
 
 HS_API void hs_file_discard(hs_file *file); /**< removes the temporary file and frees everything */
 
+/** Whether a name, without folders, is one that hs_file_create() gives to temporary files: NAME.PID-N.tmp. A process that
+ *  is killed leaves such a file behind. */
+HS_API bool hs_file_is_temporary(const char *name);
+
 /** Writes a whole file of `n` bytes. `message` may be NULL. */
 HS_API hs_status hs_file_save(const char *path, const void *bytes, size_t n,
                               hs_message *message) HS_MUST_CHECK;

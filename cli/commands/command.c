@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <hastings/cli/commands/command.h>
+#include <hastings/cli/terminal/visible.h>
 
 int app_call_fail(const app_call *call, hs_status status, const char *format, ...)
 {
@@ -10,7 +11,7 @@ int app_call_fail(const app_call *call, hs_status status, const char *format, ..
     fprintf(stderr, "hastings %s: ", call->command->name);
     va_list arguments;
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    app_vprint_visible(stderr, format, arguments);
     va_end(arguments);
     fputc('\n', stderr);
     return status == HS_EINVAL ? APP_EXIT_USAGE : APP_EXIT_FAILURE;
@@ -30,7 +31,7 @@ void app_call_note(const app_call *call, const char *format, ...)
     fflush(stdout);
     va_list arguments;
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    app_vprint_visible(stderr, format, arguments);
     va_end(arguments);
     fputc('\n', stderr);
 }

@@ -11,7 +11,7 @@ json_t *app_diagnosis_json(const hs_report *r, const char *const *names)
     json_t *coordinates = json_object_get(all, "coordinates");
     app_record_free(record);
     for (size_t i = 0; i < json_array_size(coordinates) && names; i++)
-        json_object_set_new(json_array_get(coordinates, i), "name", json_string(names[i]));
+        json_object_set_new(json_array_get(coordinates, i), "name", app_json_text(names[i]));
     json_t *json =
         !all ? NULL
              : json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:O, s:O, s:O}", "chains",

@@ -1,6 +1,3 @@
-#include <errno.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #include <hastings/cli/terminal/interrupt.h>
 #include <hastings/cli/commands/problem.h>
@@ -92,41 +89,4 @@ bool app_read_optimizer(const app_call *call, hs_optimizer_options *o)
     }
     o->rate = app_given_number(call->arguments, "rate", o->rate);
     return true;
-}
-
-bool app_free_name(char *path, size_t size, const char *folder, const char *stem,
-                   const char *ending)
-{
-    for (int i = 1; i < 10000; i++) {
-        char number[16] = "";
-        if (i > 1)
-            snprintf(number, sizeof number, "-%d", i);
-        const int n =
-            snprintf(path, size, "%s%s%s%s%s", folder, *folder ? "/" : "", stem, number, ending);
-        if (n < 0 || (size_t)n >= size)
-            return false;
-        struct stat found;
-        if (stat(path, &found) != 0 && errno == ENOENT)
-            return true;
-    }
-    return false;
-}
-
-bool app_make_folder(const char *path)
-{
-    char part[4096];
-    if (strlen(path) >= sizeof part) {
-        errno = ENAMETOOLONG;
-        return false;
-    }
-    strcpy(part, path);
-    for (char *slash = part + 1; (slash = strchr(slash, '/')); slash++) {
-        *slash = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
-            return false;
-        *slash = '/';
-    }
-    struct stat found;
-    return mkdir(part, 0777) == 0 ||
-           (errno == EEXIST && stat(part, &found) == 0 && S_ISDIR(found.st_mode));
 }

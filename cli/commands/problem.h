@@ -47,11 +47,4 @@ bool app_read_objective(const app_call *call, const char *text, hs_objective *o)
 /** Reads the optimiser of --optimizer and --rate; false, and a printed error, if one is wrong. */
 bool app_read_optimizer(const app_call *call, hs_optimizer_options *o);
 
-/** Sets path to the first free one of folder/stem + ending, folder/stem-2 + ending, stem-3 ... */
-bool app_free_name(char *path, size_t size, const char *folder, const char *stem,
-                   const char *ending);
-
-/** Makes a folder and its parents; false, and errno, if that fails. */
-bool app_make_folder(const char *path);
-
 #endif

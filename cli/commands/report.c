@@ -15,6 +15,12 @@ static int report(const app_call *call)
         printf("%s\n", markdown);
         return APP_EXIT_OK;
     }
+    for (size_t i = 0; i < a->words && call->json; i++)
+        if (!app_json_can_have(a->word[i]))
+            return app_call_fail(call, HS_EIO,
+                                 "%.200s: expected UTF-8, since JSON has this text; without --json "
+                                 "the report can be made",
+                                 a->word[i]);
     json_t *files = json_array();
     for (size_t i = 0; i < a->words; i++) {
         char path[4096];

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -6,13 +7,12 @@
 
 #include <hastings/cli/commands/command.h>
 #include <hastings/cli/terminal/interrupt.h>
-#include <hastings/cli/commands/problem.h>
+#include <hastings/cli/commands/place.h>
 #include <hastings/cli/terminal/progress.h>
+#include <hastings/cli/terminal/visible.h>
 #include <hastings/cli/report/report.h>
 #include <hastings/cli/report/table.h>
 #include <hastings/experiments/run.h>
-
-enum { PATH_SIZE = 4096 };
 
 /* Options that are settings of the same name in an experiment's file. */
 static json_t *settings_of(const app_arguments *a)
@@ -34,15 +34,15 @@ static json_t *settings_of(const app_arguments *a)
 }
 
 /* The folder for the results: --out, or results/NAME with a number if that is taken. */
-static int choose_out(const app_call *call, const json_t *experiment, char out[PATH_SIZE])
+static int choose_out(const app_call *call, const json_t *experiment, app_place *out)
 {
     const char *given = app_given_text(call->arguments, "out");
     const char *name = json_string_value(json_object_get(experiment, "name"));
-    if (given && strlen(given) >= PATH_SIZE / 2)
+    if (given && strlen(given) >= APP_PLACE_PATH / 2)
         return app_call_fail(call, HS_EINVAL, "--out: the name of the folder is too long");
     if (given)
-        strcpy(out, given);
-    else if (!app_free_name(out, PATH_SIZE / 2, "results", name ? name : "experiment", ""))
+        *out = (app_place){ .lock = -1 };
+    else if (!app_place_reserve(out, "results", name ? name : "experiment", "", NULL))
         return app_call_fail(call, HS_EIO, "no folder is free for results: %s", strerror(errno));
     return APP_EXIT_OK;
 }
@@ -59,6 +59,19 @@ static bool in_colour(void)
 {
     const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
     return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb") != 0;
+}
+
+/* Prints an empty line and one that may have names from files. */
+static void print_line(const char *format, ...) HS_PRINTF(1, 2);
+
+static void print_line(const char *format, ...)
+{
+    va_list arguments;
+    putchar('\n');
+    va_start(arguments, format);
+    app_vprint_visible(stdout, format, arguments);
+    va_end(arguments);
+    putchar('\n');
 }
 
 /* The text of a warning; NULL if the job has none of that name. */
@@ -85,8 +98,8 @@ static void print_warnings(const json_t *result)
     {
         const char *text = warning_text(job, "nonergodic");
         if (text && json_integer_value(json_object_get(job, "replication")) == 1)
-            printf("\nWarning: %s, %s: %s\n", json_string_value(json_object_get(job, "case")),
-                   json_string_value(json_object_get(job, "row")), text);
+            print_line("Warning: %s, %s: %s", json_string_value(json_object_get(job, "case")),
+                       json_string_value(json_object_get(job, "row")), text);
     }
 }
 
@@ -125,7 +138,7 @@ static int print_result(const app_call *call, const char *out)
         if (app_table_print(stdout, result, terminal_width(), in_colour()) == HS_ENOMEM)
             code = app_call_fail(call, HS_ENOMEM, "out of memory for the table");
         print_warnings(result);
-        printf("\n%s/report.html\n", out);
+        print_line("%s/report.html", out);
     }
     json_decref(result);
     return code ? code : failed ? APP_EXIT_FAILURE : APP_EXIT_OK;
@@ -211,10 +224,11 @@ static int run(const app_call *call)
     json_t *experiment = app_experiment_load(a->word[0], &message);
     if (!experiment)
         return app_call_fail(call, HS_EINVAL, "%s", message.text);
-    char out[PATH_SIZE];
-    int code = choose_out(call, experiment, out);
+    app_place out;
+    int code = choose_out(call, experiment, &out);
     if (!code)
-        code = run_in(call, experiment, out, false);
+        code = run_in(call, experiment, *out.path ? out.path : app_given_text(a, "out"), false);
+    app_place_release(&out);
     json_decref(experiment);
     return code;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <hastings/cli/terminal/interrupt.h>
+#include <hastings/cli/commands/place.h>
 #include <hastings/cli/commands/problem.h>
 #include <hastings/experiments/proposal_file.h>
 #include <hastings/experiments/spec.h>
@@ -273,24 +274,23 @@ static void print_result(scheme *const *ranked, size_t n, const scheme *chosen)
                chosen->rhat);
 }
 
-/* Saves the recommended proposal if --out is given; otherwise path is "". */
+/* Saves the recommended proposal if --out is given; otherwise the place has no path. */
 static int save(const app_call *call, const app_problem *p, const scheme *s, const char *target,
-                bool float32, char *path, size_t size)
+                bool float32, app_place *place)
 {
     const char *folder = app_given_text(call->arguments, "out");
     char stem[256], text[HS_OBJECTIVE_TEXT];
-    path[0] = '\0';
     if (!folder)
         return APP_EXIT_OK;
     snprintf(stem, sizeof stem, "%.*s-%.*s", (int)strcspn(target, ","), target,
              (int)strcspn(s->text, ","), s->text);
-    if (!app_make_folder(folder) || !app_free_name(path, size, folder, stem, ".json"))
+    if (!app_place_reserve(place, folder, stem, ".json", ".hsp"))
         return app_call_fail(call, HS_EIO, "nothing can be saved in %s: %s", folder,
                              strerror(errno));
     const hs_objective o = objective_of(s, s->proposal);
     hs_message message;
     const hs_status status =
-        app_proposal_file_save(path, s->proposal,
+        app_proposal_file_save(place->path, s->proposal,
                                &(app_proposal_file){ .target = target,
                                                      .proposal = s->text,
                                                      .objective = hs_objective_text(&o, text),
@@ -314,15 +314,16 @@ static int rank(const app_call *call, app_problem *p, scheme *schemes, size_t n,
         return app_call_fail(call, HS_EIO, "no proposal could be trained: %s: %s", ranked[0]->text,
                              ranked[0]->error);
     const scheme *chosen = choose(schemes, n, ranked[0]);
-    char path[4096];
-    int code = save(call, p, chosen, target, float32, path, sizeof path);
-    if (call->json)
-        return code
-                   ? code
-                   : app_call_print_json(call, result_json(ranked, n, chosen, *path ? path : NULL));
-    print_result(ranked, n, chosen);
-    if (!code && *path)
+    app_place place = { .lock = -1 };
+    int code = save(call, p, chosen, target, float32, &place);
+    const char *path = *place.path ? place.path : NULL;
+    if (!call->json)
+        print_result(ranked, n, chosen);
+    else if (!code)
+        code = app_call_print_json(call, result_json(ranked, n, chosen, path));
+    if (!call->json && !code && path)
         printf("%s\n", path);
+    app_place_release(&place);
     return code;
 }
 
@@ -363,6 +364,10 @@ static int choose_proposal(const app_call *call)
     if (!target)
         return app_call_fail(call, HS_EINVAL,
                              "--target is needed; hastings list targets shows what there is");
+    if (app_given_count(a, "batches", 200) < 2)
+        return app_call_fail(call, HS_EINVAL,
+                             "--batches must be at least 2: standard errors come from the "
+                             "differences between batches");
     scheme *schemes = calloc(MOST_SCHEMES, sizeof *schemes);
     if (!schemes)
         return app_call_fail(call, HS_ENOMEM, "out of memory");
@@ -411,7 +416,8 @@ static const app_option options[] = {
     { "proposals", APP_OPTION_COUNT, "N", "proposals from each start point; default: 100" },
     { "rate", APP_OPTION_NUMBER, "X",
       "learning rate of Adam for networks; default: 3e-4. Step sizes have 0.01, falling to 0" },
-    { "batches", APP_OPTION_COUNT, "N", "batches for the comparison of losses; default: 200" },
+    { "batches", APP_OPTION_COUNT, "N",
+      "batches for the comparison of losses, at least 2; default: 200" },
     { "reference", APP_OPTION_COUNT, "N",
       "proposals of the HMC chains that replace exact draws, if the target has none; default: "
       "100000" },

@@ -3,13 +3,12 @@
 #include <string.h>
 
 #include <hastings/cli/terminal/interrupt.h>
+#include <hastings/cli/commands/place.h>
 #include <hastings/cli/commands/problem.h>
 #include <hastings/experiments/proposal_file.h>
 #include <hastings/experiments/spec.h>
 #include <hastings/mcmc/restart.h>
 #include <hastings/objectives/objectives.h>
-
-enum { PATH_SIZE = 4096 };
 
 typedef struct {
     const app_problem *problem;
@@ -31,9 +30,8 @@ static void stem_of(char *stem, size_t size, const char *target, const char *pro
              (int)strcspn(proposal, ","), proposal, (int)strcspn(objective, ":"), objective);
 }
 
-/* Sets the path of NAME.json, and makes its folder. */
-static int place(const app_call *call, char path[PATH_SIZE], const char *target,
-                 const char *proposal, const char *objective)
+/* Reserves the name of the files. */
+static int reserve(const app_call *call, app_place *place, const app_proposal_file *file)
 {
     const app_arguments *a = call->arguments;
     const char *folder = app_given_text(a, "out"), *name = app_given_text(a, "name");
@@ -45,12 +43,10 @@ static int place(const app_call *call, char path[PATH_SIZE], const char *target,
     if (name)
         snprintf(stem, sizeof stem, "%s", name);
     else
-        stem_of(stem, sizeof stem, target, proposal, objective);
-    if (!app_make_folder(folder))
-        return app_call_fail(call, HS_EIO, "the folder %s cannot be made: %s", folder,
+        stem_of(stem, sizeof stem, file->target, file->proposal, file->objective);
+    if (!app_place_reserve(place, folder, stem, ".json", ".hsp"))
+        return app_call_fail(call, HS_EIO, "nothing can be saved in %s: %s", folder,
                              strerror(errno));
-    if (!app_free_name(path, PATH_SIZE, folder, stem, ".json"))
-        return app_call_fail(call, HS_EIO, "no name is free in %s: %s", folder, strerror(errno));
     return APP_EXIT_OK;
 }
 
@@ -151,7 +147,7 @@ static int train(const app_call *call)
     app_interrupt_catch();
     app_bars *bars = app_bars_new(&(app_bars_options){ .quiet = call->quiet });
     app_problem p;
-    char path[PATH_SIZE];
+    app_place place = { .lock = -1 };
     int code = app_problem_open(
         &p, call,
         &(app_problem_options){ .target = file.target,
@@ -161,9 +157,10 @@ static int train(const app_call *call)
                                 .jobs = 1,
                                 .bars = bars });
     if (!code)
-        code = place(call, path, file.target, file.proposal, file.objective);
+        code = reserve(call, &place, &file);
     if (!code)
-        code = train_problem(call, &p, &file, bars, path);
+        code = train_problem(call, &p, &file, bars, place.path);
+    app_place_release(&place);
     app_problem_close(&p);
     app_bars_free(bars);
     app_interrupt_release();

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <hastings/tensor/file.h>
@@ -93,7 +94,7 @@ static void put_markdown(app_buffer *b, char c)
         put_html(b, c);
     } else if (c == '\n' || c == '\r') {
         put_bytes(b, " ", 1);
-    } else {
+    } else if ((unsigned char)c >= ' ' || c == '\t') {
         if (strchr("\\`*_[]|#~", c))
             put_bytes(b, "\\", 1);
         put_bytes(b, &c, 1);
@@ -185,27 +186,32 @@ void app_buffer_number(app_buffer *b, double x, const char *unit)
 
 /* ---- CSV and terminals -------------------------------------------------------------------- */
 
+/* Whether a spreadsheet would run a text as a formula. A number such as -1 is none, nor is a lone sign. */
+static bool is_formula(const char *field)
+{
+    char *end;
+    if (!*field || !field[1] || !strchr("=+-@\t\r", *field))
+        return false;
+    (void)strtod(field, &end);
+    return end == field || *end != '\0';
+}
+
 void app_buffer_csv(app_buffer *b, const char *field)
 {
+    const char *const sign = is_formula(field) ? "'" : ""; /* spreadsheets take the rest as text */
     if (!field[strcspn(field, "\",\r\n")]) {
+        app_buffer_put(b, sign);
         app_buffer_put(b, field);
         return;
     }
     put_bytes(b, "\"", 1);
+    app_buffer_put(b, sign);
     for (; *field; field++) {
         if (*field == '"')
             put_bytes(b, "\"", 1);
         put_bytes(b, field, 1);
     }
     put_bytes(b, "\"", 1);
-}
-
-size_t app_buffer_width(const char *utf8)
-{
-    size_t width = 0;
-    for (; *utf8; utf8++)
-        width += ((unsigned char)*utf8 & 0xc0) != 0x80; /* bytes that begin a character */
-    return width;
 }
 
 /* ---- Files -------------------------------------------------------------------------------- */

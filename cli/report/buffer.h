@@ -70,13 +70,11 @@ enum { APP_NUMBER_TEXT = 48 };
  *  text of a number that is not finite is "-". Returns text. */
 const char *app_number_text(double x, const char *unit, char text[APP_NUMBER_TEXT]);
 
-/* ---- CSV, terminals and files ---- */
+/* ---- CSV and files ---- */
 
-/** Appends a field of CSV, quoted if that is needed (RFC 4180). */
+/** Appends a field of CSV, quoted if that is needed (RFC 4180). A text that a spreadsheet would run as a formula, such
+ *  as =1+1, gets an apostrophe in front; a number stays as it is. */
 void app_buffer_csv(app_buffer *buffer, const char *field);
-
-/** Columns that UTF-8 text takes on a terminal, one for each character. */
-size_t app_buffer_width(const char *utf8);
 
 /** Writes the text to a file that has another name until all of it is on disk. HS_EIO if that fails,
  *  HS_ENOMEM if the text had failed; either leaves the old file at `path`. */

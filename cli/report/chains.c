@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include <hastings/experiments/inside.h>
 #include <hastings/mcmc/diagnostics/figures.h>
 #include <hastings/mcmc/io/chains_file.h>
 
@@ -192,8 +193,7 @@ static void put_job(page *p, const json_t *job, bool open)
     const size_t coordinates = json_array_size(json_object_get(job, "coordinates"));
     const double rhat = number_of(json_object_get(job, "figures"), "rhat");
     app_buffer *b = &p->html;
-    char path[4096];
-    snprintf(path, sizeof path, "%.3000s/%.1000s", p->folder, app_text_of(job, "chains"));
+    char path[APP_INSIDE_PATH];
     const char *paths[] = { path };
     hs_chains *chains;
     hs_chain_names names = { 0 };
@@ -204,7 +204,9 @@ static void put_job(page *p, const json_t *job, bool open)
         app_buffer_html(b, " <span class=\"soft\">R-hat %s</span>", app_page_text(p, "%.3f", rhat));
     app_buffer_put(b, "</summary>\n");
     double draws = 0;
-    const bool read = hs_chains_read(&chains, &names, paths, 1, &message) == HS_OK;
+    const bool read =
+        app_file_inside(p->folder, app_text_of(job, "chains"), path, &message) == HS_OK &&
+        hs_chains_read(&chains, &names, paths, 1, &message) == HS_OK;
     if (!read) {
         app_buffer_html(b, "<p class=\"missing\">The chains cannot be shown: %s</p>\n",
                         message.text);

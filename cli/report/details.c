@@ -4,13 +4,16 @@
 #include <stdint.h>
 #include <unistd.h>
 
+#include <hastings/experiments/inside.h>
+
 /* ---- Jobs -------------------------------------------------------------------------------------- */
 
 /* A link to a file of the run; "./" keeps any name from being read as another kind of address. */
-static void put_link(page *p, const char *path, const char *text)
+static void put_link(page *p, const char *name, const char *text)
 {
-    if (path[0])
-        app_buffer_html(&p->html, "<a href=\"./%s\">%s</a> ", path, text);
+    char path[APP_INSIDE_PATH];
+    if (app_file_inside(p->folder, name, path, NULL) == HS_OK)
+        app_buffer_html(&p->html, "<a href=\"./%s\">%s</a> ", name, text);
 }
 
 static void put_job(page *p, const json_t *job)

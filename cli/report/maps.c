@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include <hastings/experiments/inside.h>
 #include <hastings/mcmc/chains.h>
 #include <hastings/tensor/message.h>
 
@@ -48,11 +49,12 @@ static void mark_panel(page *p, const json_t *map, app_map_panel *panel, size_t 
 static hs_status draw_map(page *p, const json_t *map, const char *title, bool weights,
                           const app_figure_out *out, size_t *panels, hs_message *message)
 {
-    char path[4096];
+    char path[APP_INSIDE_PATH];
     hs_chains *values; /* three axes of numbers: [panel][y][x] */
     app_map_panel panel[MOST_PANELS] = { { 0 } };
-    snprintf(path, sizeof path, "%.3000s/%.1000s", p->folder, app_text_of(map, "file"));
-    hs_status status = hs_chains_load(&values, path, HS_CHAIN_FIRST, message);
+    hs_status status = app_file_inside(p->folder, app_text_of(map, "file"), path, message);
+    if (status == HS_OK)
+        status = hs_chains_load(&values, path, HS_CHAIN_FIRST, message);
     if (status != HS_OK)
         return status == HS_EIO ? HS_EINVAL : status; /* not there is not a failure of the report */
     *panels = values->chains < MOST_PANELS ? values->chains : MOST_PANELS;

@@ -83,7 +83,7 @@ hs_status app_table_print(FILE *stream, const json_t *result, size_t width,
 void app_table_markdown(app_buffer *b, const json_t *result, int heading);
 
 /** The cells as CSV: case,row,column,mean,sd,error,n,paper,paper_error,sigmas,verdict. A figure that is
- *  not there is an empty field. */
+ *  not there is an empty field. Texts are those of app_buffer_csv(). */
 void app_table_csv(app_buffer *b, const json_t *result);
 
 #endif

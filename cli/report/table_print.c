@@ -1,6 +1,7 @@
 /* Tables for a terminal: columns are as wide as what is in them, and those that do not fit beside the
  * others form a second part below. */
 #include <hastings/cli/report/table.h>
+#include <hastings/cli/terminal/visible.h>
 
 #include <string.h>
 
@@ -12,14 +13,19 @@ static const char *const colours[] = { "", "\033[32m", "\033[33m", "\033[31m" };
 
 static void put_padded(app_buffer *b, const char *text, size_t width)
 {
-    app_buffer_put(b, text);
-    for (size_t n = app_buffer_width(text); n < width; n++)
+    const size_t own = app_visible_width(text);
+    char visible[APP_VISIBLE_TEXT];
+    while (*text) {
+        text = app_visible(text, visible);
+        app_buffer_put(b, visible);
+    }
+    for (size_t n = own; n < width; n++)
         app_buffer_put(b, " ");
 }
 
 static size_t at_least(size_t width, const char *text)
 {
-    const size_t own = app_buffer_width(text);
+    const size_t own = app_visible_width(text);
     return own > width ? own : width;
 }
 
@@ -44,7 +50,7 @@ static column_width measure(const app_table *table, size_t j)
             w.paper = at_least(w.paper, app_cell_paper(cell));
     }
     w.all = table->paper[j] ? w.ours + 3 + w.paper : w.ours;
-    const size_t title = app_buffer_width(app_column_title(table->column[j]));
+    const size_t title = app_visible_width(app_column_title(table->column[j]));
     if (w.all < title) {
         *(table->paper[j] ? &w.paper : &w.ours) += title - w.all;
         w.all = title;
@@ -119,7 +125,7 @@ static void print_part(app_buffer *b, const app_table *table, size_t from, size_
 
 static void print_table(app_buffer *b, const app_table *table, size_t width, bool colour)
 {
-    size_t names = app_buffer_width(table->name);
+    size_t names = app_visible_width(table->name);
     for (size_t i = 0; i < table->lines; i++)
         names = at_least(names, table->line[i]);
     for (size_t from = 0, to = 0; from < table->columns; from = to) {

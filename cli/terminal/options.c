@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <hastings/cli/terminal/options.h>
+#include <hastings/cli/terminal/visible.h>
 #include <hastings/experiments/spec.h>
 
 bool app_complain(hs_message *message, const char *format, ...)
@@ -266,9 +267,12 @@ void app_print_wrapped(FILE *f, const char *text, size_t column, size_t indent)
             fputc(' ', f);
             column++;
         }
-        fwrite(text, 1, word, f);
         column += word;
-        text += word;
+        for (const char *end = text + word; text < end;) {
+            char visible[APP_VISIBLE_TEXT];
+            text = app_visible(text, visible);
+            fputs(visible, f);
+        }
         text += *text == ' ';
         first = false;
     }

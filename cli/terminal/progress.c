@@ -7,6 +7,7 @@
 
 #include <hastings/cli/terminal/interrupt.h>
 #include <hastings/cli/terminal/progress.h>
+#include <hastings/cli/terminal/visible.h>
 #include <hastings/tensor/clock.h>
 #include "progress_internal.h"
 
@@ -160,7 +161,7 @@ static void say(app_bars *b, const char *format, ...)
     app_bars_clear(b);
     va_list arguments;
     va_start(arguments, format);
-    vfprintf(b->o.stream, format, arguments);
+    app_vprint_visible(b->o.stream, format, arguments);
     va_end(arguments);
     fputc('\n', b->o.stream);
     fflush(b->o.stream);

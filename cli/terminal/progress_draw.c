@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <hastings/cli/terminal/visible.h>
 #include "progress_internal.h"
 
 /* ANSI: up n lines; to the line's end, and to the screen's; the cursor; colours. */
@@ -22,15 +23,16 @@ typedef struct {
     size_t column, width;
 } drawn_line;
 
-/* Adds as much of the text as there is room for; bytes of UTF-8 that continue a letter take none. */
+/* Adds as much of the text as there is room for. */
 static void add(drawn_line *l, const char *text)
 {
-    for (; *text; text++) {
-        const bool continues = ((unsigned char)*text & 0xc0) == 0x80;
-        if (!continues && l->column >= l->width)
+    char visible[APP_VISIBLE_TEXT];
+    while (*text) {
+        text = app_visible(text, visible);
+        l->column += app_visible_width(visible);
+        if (l->column > l->width)
             return;
-        l->column += !continues;
-        fputc((unsigned char)*text < ' ' ? ' ' : *text, l->f);
+        fputs(visible, l->f);
     }
 }
 

@@ -85,6 +85,51 @@ rm proposals/cross-mala-ab-initio.hsp
 expect 1 sample proposals/cross-mala-ab-initio.json
 says err "cross-mala-ab-initio.hsp"
 
+# ---- Names are reserved: trainings at once get one each
+
+for i in 1 2 3 4; do
+    # shellcheck disable=SC2086
+    "$program" $train --quiet --steps 2000 --out together >"said.$i" 2>&1 &
+    pids="${pids:-} $!"
+done
+# shellcheck disable=SC2086
+wait $pids
+[ "$(sed -n 's/^saved *//p' said.? | sort -u | wc -l)" = 4 ] || complain "four trainings share names: $(cat said.?)"
+set -- together/*.json together/*.hsp
+[ $# = 8 ] || complain "not four proposals: $*"
+"$program" run cross --quick --case L=3 --objective msjd --steps 1 --chains 1 --draws 9 --quiet >said.1 2>&1 &
+pid=$!
+expect 0 run cross --quick --case L=3 --objective msjd --steps 1 --chains 1 --draws 9 --quiet
+wait $pid || complain "two runs at once share a folder: $(cat said.1)"
+rm -r results
+
+# One that saves nothing leaves no name behind; of one that was killed, the name is taken over, unless parameters are there.
+# shellcheck disable=SC2086
+expect 1 $train --rate 1e300 --optimizer sgd --out nothing
+says err "step .*not finite"
+# shellcheck disable=SC2086
+expect 1 $train --rate 1e300 --optimizer sgd --out nothing --restarts 2
+says err "none of 2 tries stayed finite; the first: step .*not finite"
+[ -z "$(ls nothing)" ] || complain "a training that failed left $(ls nothing)"
+# shellcheck disable=SC2086
+"$program" $train --steps 100000000 --quiet --out killed 2>/dev/null &
+pid=$!
+for _ in $(seq 500); do
+    [ -e killed/cross-mala-ab-initio.json ] || sleep 0.02
+done
+# shellcheck disable=SC2086
+expect 0 $train --out killed
+says out "saved  *killed/cross-mala-ab-initio-2.json"
+kill -KILL $pid
+wait $pid 2>/dev/null
+# shellcheck disable=SC2086
+expect 0 $train --out killed
+says out "saved  *killed/cross-mala-ab-initio.json"
+rm killed/cross-mala-ab-initio.json
+# shellcheck disable=SC2086
+expect 0 $train --out killed
+says out "saved  *killed/cross-mala-ab-initio-3.json"
+
 # ---- A data set of one's own, with labels in a column that is not the last
 
 {
@@ -144,6 +189,29 @@ says out '"folder": "results/own-2"'
 expect 0 report results/own-2
 expect 0 report --markdown all.md results/own results/own-2
 [ -s all.md ] || complain "report --markdown wrote nothing"
+
+# Names of files are shown on a terminal, not obeyed.
+sed 's/"own"/"shown"/; s/"plane"/"pl\\u001b[2Jane"/; s/"A test"/"A \\u001b]0;title\\u0007"/' own.json >shown.json
+expect 0 run shown.json --steps 10
+says out 'pl\\x1b\[2Jane'
+says err 'A \\x1b\]0;title\\x07'
+grep -q "$(printf '\033')" out err && complain "escapes of names reach the terminal"
+
+# The command that made a result can be run again: a shell reads the same words.
+odd="it's {a,b} \$HOME 'x'"
+expect 0 run own.json --steps 10 --out "$odd"
+eval "set -- $(sed -n 's/^  "command": "\(.*\)",$/\1/p' "$odd/result.json" | sed 's/\\\\/\\/g')"
+[ "$#-$6-$7" = "7---out-$odd" ] || complain "the recorded command is another than the one that was run: $*"
+
+# A largest file that is allowed is a full disk, with a message.
+(
+    ulimit -f 8
+    "$program" sample proposals/cross-mala-ab-initio-2.json --draws 20000 --out large.npy >out 2>err
+    echo $? >code
+)
+[ "$(cat code)" = 1 ] || complain "a file that is too large: exit code $(cat code): $(cat err)"
+says err "large.npy.*File too large"
+[ -e large.npy ] && complain "a part of a file that is too large was kept"
 
 # ---- Completion
 

@@ -199,6 +199,24 @@ START_TEST(terminal)
     ck_assert_has(text, "\nB    0.5  ≈ 0.55(2)\n");
     free(text);
     json_decref(r);
+    /* Names are shown, not obeyed; a column is as wide as they are. */
+    r = small_result("cases");
+    size_t i;
+    json_t *cell;
+    json_array_foreach(json_object_get(r, "cells"), i, cell)
+    {
+        if (!strcmp(json_string_value(json_object_get(cell, "row")), "one"))
+            json_object_set_new(cell, "row", json_string("\x1b[2J"));
+    }
+    json_object_set_new(
+        json_array_get(json_object_get(json_object_get(r, "experiment"), "rows"), 0), "name",
+        json_string("\x1b[2J"));
+    text = printed(r, 80, false);
+    ck_assert_has(text, "\n\\x1b[2J  0.28(3)");
+    ck_assert_has(text, "\ntwo      0.9");
+    ck_assert_lacks(text, "\x1b");
+    free(text);
+    json_decref(r);
 }
 END_TEST
 
@@ -229,7 +247,7 @@ START_TEST(markdown_cells)
     app_buffer_headings(&b, (const char *[]){ "", "a|b", NULL });
     app_buffer_put(&b, "\n");
     app_buffer_headings(&b, (const char *[]){ "c", NULL });
-    app_buffer_cell(&b, "**%s**", "*x*\ny");
+    app_buffer_cell(&b, "**%s**", "*x*\n\x1by");
     app_buffer_cell(&b, "%s", "");
     app_buffer_cell(&b, "%zu of %d%%", (size_t)3, 40);
     const double numbers[] = { 99.94, 99.96, -2546.3, 0.0123456, (double)NAN, (double)INFINITY };
@@ -256,6 +274,38 @@ START_TEST(csv)
                         "A,one,samples_per_second,1200,100,,1,,,,-\r\n";
     ck_assert_mem_eq(b.bytes, start, strlen(start));
     ck_assert_uint_eq(count_of(b.bytes, "\r\n"), 7);
+    app_buffer_free(&b);
+    json_decref(r);
+}
+END_TEST
+
+/* Spreadsheets run texts that begin so as formulas; numbers may begin so too. */
+START_TEST(csv_formulas)
+{
+    static const char *const fields[][2] = {
+        { "=HYPERLINK(\"http://x\")", "\"'=HYPERLINK(\"\"http://x\"\")\"" },
+        { "+1+1", "'+1+1" },
+        { "-cmd", "'-cmd" },
+        { "@SUM(1,2)", "\"'@SUM(1,2)\"" },
+        { "\t=1", "'\t=1" },
+        { "-", "-" },
+        { "-1.5e3", "-1.5e3" },
+        { "a=1", "a=1" },
+        { "", "" },
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        app_buffer b = { 0 };
+        app_buffer_csv(&b, fields[i][0]);
+        ck_assert_str_eq(b.bytes, fields[i][1]);
+        app_buffer_free(&b);
+    }
+    /* A negative figure is a number. */
+    json_t *r = small_result("cases");
+    json_object_set_new(json_array_get(json_object_get(r, "cells"), 0), "mean", json_real(-0.28));
+    json_object_set_new(json_array_get(json_object_get(r, "cells"), 0), "row", json_string("-x"));
+    app_buffer b = { 0 };
+    app_table_csv(&b, r);
+    ck_assert_has(b.bytes, "A,'-x,acceptance,-0.28,");
     app_buffer_free(&b);
     json_decref(r);
 }
@@ -341,6 +391,45 @@ START_TEST(hostile_names)
     ck_assert_has(table, "\\|\\*b\\*\\|");
     free(page);
     free(table);
+}
+END_TEST
+
+/* Names of files in result.json that lead out of the folder are refused, and the rest of the page is made. */
+START_TEST(names_of_files_stay_in_the_folder)
+{
+    hs_message message;
+    fixture_run(folder, &(fixture){ 0 });
+    json_t *result = app_json_read(in_folder("result.json"), &message);
+    ck_assert_ptr_nonnull(result);
+    json_t *jobs = json_object_get(result, "jobs");
+    char secret[64];
+    snprintf(secret, sizeof secret, "%s-secret.csv", folder);
+    FILE *f = fopen(secret, "w");
+    ck_assert_ptr_nonnull(f);
+    fputs("root:x:0:0:root\n", f);
+    ck_assert_int_eq(fclose(f), 0);
+    ck_assert_int_eq(symlink(secret, in_folder("link.csv")), 0);
+    char outside[80];
+    snprintf(outside, sizeof outside, "../%s", strrchr(secret, '/') + 1);
+    const char *const names[] = { outside, secret, "link.csv" };
+    for (size_t i = 0; i < 3; i++) {
+        json_object_set_new(json_array_get(jobs, i), "chains", json_string(names[i]));
+        json_object_set_new(json_array_get(jobs, i), "parameters", json_string(names[i]));
+        json_object_set_new(json_object_get(json_array_get(jobs, i), "density"), "file",
+                            json_string(names[i]));
+    }
+    ck_assert_int_eq(app_json_save(in_folder("result.json"), result, &message), HS_OK);
+    json_decref(result);
+    write_report();
+    char *page = read_text("report.html");
+    ck_assert_lacks(page, "root:x");
+    ck_assert_lacks(page, "href=\"./..");
+    ck_assert_uint_eq(count_of(page, "and it has &quot;..&quot;"), 2);
+    ck_assert_uint_eq(count_of(page, "and it is absolute"), 2);
+    ck_assert_uint_eq(count_of(page, "leads out of the folder by a link"), 2);
+    ck_assert_has(page, "Trace of"); /* of the others */
+    free(page);
+    unlink(secret);
 }
 END_TEST
 
@@ -547,9 +636,11 @@ static Suite *report_suite(void)
     tcase_add_test(tests, markdown);
     tcase_add_test(tests, markdown_cells);
     tcase_add_test(tests, csv);
+    tcase_add_test(tests, csv_formulas);
     tcase_add_test(tests, sentences);
     tcase_add_test(tests, whole_report);
     tcase_add_test(tests, hostile_names);
+    tcase_add_test(tests, names_of_files_stay_in_the_folder);
     tcase_add_test(tests, partial_run);
     tcase_add_test(tests, large_run);
     tcase_add_test(tests, wrong_results);

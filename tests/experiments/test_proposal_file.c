@@ -207,6 +207,23 @@ START_TEST(damage_is_told_apart)
     change("scale", json_pack("{s:[s], s:[f]}", "mean", "x", "sd", 1.0));
     ck_assert_says(refusal("cross", true), "is not a number");
     save_again();
+    /* Names stay in the folder: the same file by a way outside, and through a link. */
+    char name[128];
+    snprintf(name, sizeof name, "../%s/best.hsp", strrchr(directory, '/') + 1);
+    change("parameters", json_string(name));
+    ck_assert_says(refusal("cross", true), "and it has \"..\"");
+    change("parameters", json_string(parameters));
+    ck_assert_says(refusal("cross", true), "and it is absolute");
+    snprintf(name, sizeof name, "%s/link", directory);
+    ck_assert_int_eq(symlink("/etc", name), 0);
+    change("parameters", json_string("link/passwd"));
+    ck_assert_says(refusal("cross", true), "leads out of the folder by a link");
+    unlink(name);
+    ck_assert_int_eq(symlink("best.hsp", name), 0);
+    change("parameters", json_string("link"));
+    ck_assert_str_eq(refusal("cross", true), "");
+    unlink(name);
+    save_again();
     unlink(parameters);
     ck_assert_says(refusal("cross", true), "best.hsp");
     FILE *f = fopen(path, "w");
@@ -236,6 +253,10 @@ START_TEST(names_and_places_that_cannot_be)
     ck_assert_says(message.text, "/nowhere/at/all");
     ck_assert_int_eq(app_proposal_file_save(path, p, &(app_proposal_file){ 0 }, &message),
                      HS_EINVAL);
+    app_proposal_file wrong = file;
+    wrong.target = "logistic,data=\xff.csv";
+    ck_assert_int_eq(app_proposal_file_save(path, p, &wrong, &message), HS_EINVAL);
+    ck_assert_says(message.text, "expected UTF-8, since this file has the text logistic");
     mkdir(path, 0777); /* a folder in its place */
     ck_assert_int_eq(app_proposal_file_save(path, p, &file, &message), HS_EIO);
     ck_assert_says(message.text, "is not a regular file");

@@ -173,6 +173,91 @@ START_TEST(test_whose_settings_win)
 }
 END_TEST
 
+/* Chains of an online training begin at draws, also of a target that needs no reference chain for them. */
+START_TEST(test_online)
+{
+    double loss[2];
+    for (int online = 0; online < 2; online++) {
+        json_t *settings = json_pack("{s:b}", "online", online);
+        json_t *r = run(
+            "choices",
+            (app_run_options){ .cases = "walk d=10", .objectives = "msjd", .settings = settings });
+        ck_assert_str_eq(app_text_of(job_of(r, "walk-d-10-msjd-1"), "error"), "");
+        loss[online] = json_number_value(
+            json_object_get(json_object_get(job_of(r, "walk-d-10-msjd-1"), "training"), "loss"));
+        json_decref(settings);
+        json_decref(r);
+        remove_all(out);
+    }
+    ck_assert_double_ne(loss[0], loss[1]);
+}
+END_TEST
+
+/* ---- What a killed run leaves ---------------------------------------------------------------------------- */
+
+/* Makes a file in the run's folder, or in another if the name is absolute. */
+static void put_file(const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", *name == '/' ? "" : out, name);
+    FILE *f = fopen(path, "w");
+    ck_assert_msg(f != NULL, "%s", path);
+    ck_assert_int_eq(fclose(f), 0);
+}
+
+START_TEST(test_unfinished_files)
+{
+    json_t *r = run("choices", (app_run_options){ .watch = stop_at_once });
+    json_decref(r);
+    /* figures/ leads elsewhere. */
+    char figures[128], elsewhere[128], theirs[256];
+    snprintf(figures, sizeof figures, "%s/figures", out);
+    snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", folder);
+    snprintf(theirs, sizeof theirs, "%s/map.npy.12-0.tmp", elsewhere);
+    ck_assert_int_eq(rmdir(figures) | mkdir(elsewhere, 0777) | symlink(elsewhere, figures), 0);
+    put_file(theirs);
+    put_file("result.json.12-0.tmp");
+    put_file("work/a.json.12-34.tmp");
+    put_file("work/notes.tmp");
+    put_file("notes.tmp");
+    r = run(NULL, (app_run_options){ .resume = true, .watch = stop_at_once });
+    json_decref(r);
+    ck_assert(!is_there("result.json.12-0.tmp"));
+    ck_assert(!is_there("work/a.json.12-34.tmp"));
+    ck_assert(is_there("work/notes.tmp"));
+    ck_assert(is_there("notes.tmp"));
+    ck_assert_int_eq(access(theirs, F_OK), 0);
+}
+END_TEST
+
+START_TEST(test_killed_before_it_saved)
+{
+    static const char *const parts[] = { "", "/work", "/chains" };
+    char path[128];
+    hs_message m;
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s%s", out, parts[i]);
+        ck_assert_int_eq(mkdir(path, 0777), 0);
+    }
+    put_file("result.json.12-0.tmp");
+    ck_assert_int_eq(refusal("choices", (app_run_options){ .resume = true }, &m), HS_EIO);
+    ck_assert_msg(strstr(m.text, "/result.json is not there") &&
+                      strstr(m.text, "begin the run again: hastings run NAME --out "),
+                  "%s", m.text);
+    /* Something of the user's is in the way. */
+    put_file("work/notes");
+    ck_assert_int_eq(refusal("choices", (app_run_options){ 0 }, &m), HS_EINVAL);
+    ck_assert_msg(strstr(m.text, "something in this folder already"), "%s", m.text);
+    ck_assert_int_eq(refusal("choices", (app_run_options){ .resume = true }, &m), HS_EIO);
+    ck_assert_msg(strstr(m.text, "a folder that is empty or new"), "%s", m.text);
+    ck_assert(is_there("result.json.12-0.tmp"));
+    snprintf(path, sizeof path, "%s/work/notes", out);
+    unlink(path);
+    json_decref(run("choices", (app_run_options){ .watch = stop_at_once }));
+    ck_assert(!is_there("result.json.12-0.tmp"));
+}
+END_TEST
+
 /* ---- Samplers to compare with ------------------------------------------------------------------------ */
 
 START_TEST(test_solved_steps)
@@ -378,6 +463,9 @@ static Suite *run_suite(void)
     tcase_add_test(t, test_wrong_choices);
     tcase_add_test(t, test_two_runs_in_one_folder);
     tcase_add_test(t, test_whose_settings_win);
+    tcase_add_test(t, test_online);
+    tcase_add_test(t, test_unfinished_files);
+    tcase_add_test(t, test_killed_before_it_saved);
     tcase_add_test(t, test_solved_steps);
     tcase_add_test(t, test_fit);
     tcase_add_test(t, test_maps);

@@ -124,6 +124,24 @@ START_TEST(two_writers_at_once)
 }
 END_TEST
 
+START_TEST(names_of_temporary_files)
+{
+    hs_file f;
+    hs_file_create(&f, path, NULL);
+    ck_assert(hs_file_is_temporary(strrchr(f.temporary, '/') + 1));
+    hs_file_discard(&f);
+    static const char *const ours[] = { "a.1-0.tmp", "result.json.31337-12.tmp", ".x.1-2.tmp" };
+    static const char *const others[] = { "",           ".tmp",      "a.tmp",      "a.1.tmp",
+                                          "a.1-.tmp",   "a.-1.tmp",  ".1-0.tmp",   "1-0.tmp",
+                                          "a1-0.tmp",   "a.1-0.tm",  "a.1-0.tmpx", "a.x1-0.tmp",
+                                          "a.1-0x.tmp", "a.1 -0.tmp" };
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        ck_assert_msg(hs_file_is_temporary(ours[i]), "%s", ours[i]);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        ck_assert_msg(!hs_file_is_temporary(others[i]), "%s", others[i]);
+}
+END_TEST
+
 START_TEST(full_disk)
 {
     static char block[200000];
@@ -270,6 +288,7 @@ static Suite *suite(void)
     tcase_add_test(c, bytes_and_text);
     tcase_add_test(c, nothing_appears_before_the_end);
     tcase_add_test(c, two_writers_at_once);
+    tcase_add_test(c, names_of_temporary_files);
     tcase_add_test(c, full_disk);
     tcase_add_test(c, kept_after_a_failure);
     tcase_add_test(c, bad_places);
