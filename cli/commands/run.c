@@ -224,7 +224,7 @@ static int run(const app_call *call)
     json_t *experiment = app_experiment_load(a->word[0], &message);
     if (!experiment)
         return app_call_fail(call, HS_EINVAL, "%s", message.text);
-    app_place out;
+    app_place out = { .lock = -1 };
     int code = choose_out(call, experiment, &out);
     if (!code)
         code = run_in(call, experiment, *out.path ? out.path : app_given_text(a, "out"), false);
