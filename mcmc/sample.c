@@ -41,6 +41,11 @@ static bool check_options(hs_session *s, const hs_target *target, const hs_propo
         hs_session_fail(s, HS_EINVAL,
                         "sampling: target \"%s\" cannot be sampled directly: give start points",
                         hs_target_name(target));
+    else if (hs_size_add(hs_size_product(o->draws, o->thin), o->warmup) == SIZE_MAX)
+        hs_session_fail(s, HS_EOVERFLOW,
+                        "sampling: %zu draws, each after %zu steps, are more steps than can be "
+                        "counted",
+                        o->draws, o->thin);
     return hs_session_status(s) == HS_OK;
 }
 
@@ -172,11 +177,12 @@ static bool open_run(run *r, const hs_target *target, const hs_proposal *proposa
         return false;
     const size_t dim = r->sampler.dim;
     r->gradients = hs_proposal_gradients(proposal);
-    r->step = hs_alloc_zero(o->chains * dim, sizeof(double));
-    hs_status status = r->step ? HS_OK : HS_ENOMEM;
-    if (!status)
-        status = hs_chains_new(&r->chains, o->chains, o->stream ? 1 : o->draws, dim,
-                               o->stream ? 0 : HS_KEEP_ALL, &message);
+    hs_status status = hs_chains_new(&r->chains, o->chains, o->stream ? 1 : o->draws, dim,
+                                     o->stream ? 0 : HS_KEEP_ALL, &message);
+    r->step = status ? NULL : hs_alloc_zero(hs_size_product(o->chains, dim), sizeof(double));
+    if (!status && !r->step)
+        status = hs_memory_fail(&message, hs_size_product(o->chains, dim, sizeof(double)),
+                                "sampling: out of memory for %zu chains", o->chains);
     const hs_chain_format *format = o->stream ? hs_chain_format_of(o->stream, NULL) : NULL;
     if (!status && format && !format->streams)
         status = hs_message_fail(&message, HS_EINVAL,

@@ -146,12 +146,14 @@ static hs_status make_plan(sampler *sm, hs_message *message)
 static size_t known_bytes(const sampler *sm, size_t i)
 {
     const hs_shape shape = hs_var_shape(sm->known[i].input);
-    return sm->chains * hs_shape_count(&shape) * hs_dtype_size(hs_session_dtype(sm->session));
+    return hs_size_product(sm->chains, hs_shape_count(&shape),
+                           hs_dtype_size(hs_session_dtype(sm->session)));
 }
 
 static hs_status allocate(sampler *sm)
 {
-    sm->state = hs_alloc_zero(sm->chains * sm->dim, hs_dtype_size(hs_session_dtype(sm->session)));
+    sm->state = hs_alloc_zero(hs_size_product(sm->chains, sm->dim),
+                              hs_dtype_size(hs_session_dtype(sm->session)));
     sm->known_now = hs_alloc_zero(sm->knows + 1, sizeof *sm->known_now);
     if (!sm->state || !sm->known_now)
         return HS_ENOMEM;

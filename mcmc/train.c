@@ -112,7 +112,7 @@ bool hs__batch_open(batch *b, hs_session *s, const hs_target *target, const hs_p
     hs_status status = gradients && ps ? hs_params_plan(&b->plan, b->loss, ps, &b->alpha, 1, &plan)
                                        : hs_plan_new(&b->plan, all, 3, &plan);
     if (!status && options->points) {
-        b->starts = hs_alloc_zero(options->starts * b->dim, sizeof(double));
+        b->starts = hs_alloc_zero(hs_size_product(options->starts, b->dim), sizeof(double));
         status = b->starts ? HS_OK : HS_ENOMEM;
         hs_plan_set(b->plan, b->x, b->starts);
     }
@@ -414,7 +414,8 @@ hs_status hs_train(hs_session *s, const hs_target *target, const hs_proposal *pr
     if (ok && t.options.checkpoint) {
         move_record(&t, write_number);
         ok = hs__checkpoint_read(s, t.options.checkpoint, &c);
-        move_record(&t, read_number);
+        if (ok)
+            move_record(&t, read_number);
     }
     while (ok && t.step < t.options.steps && !t.result->stopped) {
         ok = one_step(&t);

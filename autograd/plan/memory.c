@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <hastings/tensor/memory.h>
+
 /* Number of values of an extent in the batch. */
 size_t hs__plan_copies(const hs_plan *plan, hs_extent extent)
 {
@@ -12,6 +14,13 @@ size_t hs__plan_copies(const hs_plan *plan, hs_extent extent)
 }
 
 /* ---- Outputs --------------------------------------------------------------------------------- */
+
+static size_t output_bytes(const hs_plan *plan, int32_t id)
+{
+    const graph_node *node = node_at(plan, id);
+    return hs_size_product(node->count, hs__plan_copies(plan, node->extent),
+                           plan->request->element);
+}
 
 static bool allocate_outputs(const hs_plan *plan, void *const *into)
 {
@@ -24,7 +33,6 @@ static bool allocate_outputs(const hs_plan *plan, void *const *into)
         plan_output *output = &memory->output[i];
         const int32_t id = plan->graph->output[i], sum = scheduled(plan, id)->sum;
         const graph_node *node = node_at(plan, id);
-        size_t numbers;
         if (into && into[i] && node->extent != HS_SHARED)
             return hs__plan_fail(
                 plan, HS_EEXTENT, id,
@@ -33,11 +41,8 @@ static bool allocate_outputs(const hs_plan *plan, void *const *into)
                 i, hs_extent_name(node->extent));
         output->value = into ? into[i] : NULL;
         output->owned = !output->value;
-        if (output->owned) {
-            if (!hs_size_mul(node->count, hs__plan_copies(plan, node->extent), &numbers) ||
-                !(output->value = hs_alloc_zero(numbers, request->element)))
-                return hs__plan_no_memory(plan);
-        }
+        if (output->owned && !(output->value = hs_alloc_zero(1, output_bytes(plan, id))))
+            return hs__plan_no_memory(plan);
         /* A sum over the batch can be totalled where it is wanted. */
         if (sum >= 0 && !memory->total[sum]) {
             memory->total[sum] = output->value;
@@ -91,14 +96,17 @@ static bool allocate_totals(const hs_plan *plan)
     return true;
 }
 
+/* The first accumulator is the totals. */
+static size_t accumulator_bytes(const hs_plan *plan)
+{
+    return hs_size_product((size_t)plan->layout->accumulators - 1, plan->layout->sum_bytes);
+}
+
 static bool allocate_accumulators(const hs_plan *plan)
 {
     plan_memory *memory = plan->memory;
     const size_t accumulators = (size_t)plan->layout->accumulators;
-    size_t bytes;
-    if (!hs_size_mul(accumulators - 1, plan->layout->sum_bytes, &bytes))
-        return false;
-    memory->accumulators = hs_alloc(bytes); /* the first shard of each fills it */
+    memory->accumulators = hs_alloc(accumulator_bytes(plan)); /* the first shard of each fills it */
     memory->shards_added = hs_alloc(accumulators * sizeof *memory->shards_added);
     for (size_t i = 0; memory->shards_added && i < accumulators; i++)
         atomic_init(&memory->shards_added[i], 0);
@@ -107,18 +115,25 @@ static bool allocate_accumulators(const hs_plan *plan)
 
 /* ---- Workspaces ------------------------------------------------------------------------------ */
 
+static void measure_workspace(const hs_plan *plan)
+{
+    plan_memory *memory = plan->memory;
+    memory->scratch_offset = hs_align_up(plan->layout->shard_bytes);
+    memory->workspace_bytes =
+        memory->scratch_offset + hs_align_up(plan->code->scratch_bytes) + HS_ALIGN;
+}
+
+static size_t count_workspaces(const hs_plan *plan)
+{
+    return plan->layout->accumulators > 1 ? (size_t)plan->threads : 1;
+}
+
 static bool allocate_workspaces(const hs_plan *plan)
 {
     plan_memory *memory = plan->memory;
     const plan_layout *layout = plan->layout;
-    memory->scratch_offset = hs_align_up(layout->shard_bytes);
-    memory->workspace_bytes =
-        memory->scratch_offset + hs_align_up(plan->code->scratch_bytes) + HS_ALIGN;
-    const size_t workspaces = layout->accumulators > 1 ? (size_t)plan->threads : 1;
-    size_t bytes;
-    if (!hs_size_mul(workspaces, memory->workspace_bytes, &bytes))
-        return false;
-    memory->workspace = hs_alloc(bytes);
+    const size_t workspaces = count_workspaces(plan);
+    memory->workspace = hs_alloc(hs_size_product(workspaces, memory->workspace_bytes));
     memory->workspace_used = hs_alloc_zero(workspaces, sizeof *memory->workspace_used);
     memory->shared = hs_alloc_zero(1, layout->shared_bytes + HS_ALIGN);
     return memory->workspace && memory->workspace_used && memory->shared;
@@ -181,6 +196,24 @@ static int choose_threads(const hs_plan *plan, int wanted)
     return most > 1 && threads > most ? most : threads;
 }
 
+/* All large blocks are counted before the first is taken: each of them may fit where all do not. */
+static bool check_total(const hs_plan *plan, void *const *into)
+{
+    const plan_request *request = plan->request;
+    size_t bytes =
+        hs_size_add(hs_size_product(count_workspaces(plan), plan->memory->workspace_bytes),
+                    hs_size_add(accumulator_bytes(plan), plan->layout->shared_bytes));
+    for (size_t i = 0; i < request->outputs; i++)
+        if (!into || !into[i])
+            bytes = hs_size_add(bytes, output_bytes(plan, plan->graph->output[i]));
+    if (bytes <= hs_memory_left())
+        return true;
+    *plan->status = hs_memory_fail(plan->message, bytes,
+                                   "hs_plan_new: out of memory for %zu starts of %zu rows each",
+                                   request->starts, request->rows_per_start);
+    return false;
+}
+
 bool hs__plan_allocate(hs_plan *plan, const hs_plan_options *options)
 {
     const size_t sums = (size_t)plan->schedule->sums + 1;
@@ -191,10 +224,11 @@ bool hs__plan_allocate(hs_plan *plan, const hs_plan_options *options)
         return hs__plan_no_memory(plan);
     for (size_t i = 0; i < sums; i++)
         memory->total[i] = NULL;
-    if (!allocate_outputs(plan, options->into))
+    plan->threads = choose_threads(plan, options->threads);
+    measure_workspace(plan);
+    if (!check_total(plan, options->into) || !allocate_outputs(plan, options->into))
         return false;
     order_sums(plan);
-    plan->threads = choose_threads(plan, options->threads);
     if (!allocate_workspaces(plan) || !allocate_totals(plan) || !allocate_accumulators(plan))
         return hs__plan_no_memory(plan);
     write_constants(plan);
