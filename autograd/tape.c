@@ -170,6 +170,8 @@ static bool reserve_node(hs_tape *tape)
 {
     if (tape->size < tape->capacity)
         return true;
+    if (tape->capacity > INT32_MAX / 2)
+        return false;
     const int32_t capacity = tape->capacity ? tape->capacity * 2 : 64;
     tape_node *grown =
         hs_grow(tape->node, (size_t)tape->size * sizeof *grown, (size_t)capacity * sizeof *grown);

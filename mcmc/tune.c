@@ -171,6 +171,8 @@ hs_status hs_tune(hs_session *s, const hs_target *target, const hs_proposal *pro
     if (!hs__is_there(s, target, "tuning", "target") ||
         !hs__is_there(s, proposal, "tuning", "proposal"))
         return hs_session_status(s);
+    if (!hs__check_steps(s, "tuning", o->steps))
+        return hs_session_status(s);
     if (!(o->acceptance > 0 && o->acceptance < 1))
         return hs_session_fail(s, HS_EINVAL, "tuning: the acceptance must lie between 0 and 1");
     t.step = hs_proposal_step(proposal, &t.log_step);

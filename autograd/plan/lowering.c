@@ -307,6 +307,8 @@ static bool fill_step(const hs_plan *plan, plan_code *code, plan_step *step)
 static plan_step *append_step(plan_code *code, plan_stage stage, int32_t node)
 {
     if (code->steps[stage] == code->capacity[stage]) {
+        if (code->capacity[stage] > INT32_MAX / 2)
+            return NULL;
         const int32_t capacity = code->capacity[stage] ? 2 * code->capacity[stage] : 64;
         plan_step *grown = hs_grow(code->step[stage], (size_t)code->steps[stage] * sizeof *grown,
                                    (size_t)capacity * sizeof *grown);

@@ -147,11 +147,11 @@ static hs_status grow(input *s, char **bytes, size_t used, size_t room)
 hs_status hs__input_take_all(input *s, size_t n, unsigned char **bytes, size_t *taken)
 {
     enum { FIRST = 1 << 16 };
-    size_t room = 0, got = 1;
+    size_t room = 0, got = 0;
     char *block = NULL;
     hs_status status = HS_OK;
     *taken = 0;
-    while (status == HS_OK && *taken < n && got > 0) {
+    while (status == HS_OK && *taken == room && room < n) { /* less than the room: the end */
         room = room ? 2 * room : FIRST;
         room = room < n ? room : n;
         status = grow(s, &block, *taken, room);
