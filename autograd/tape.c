@@ -187,8 +187,8 @@ bool hs__attributes_equal(const op_attributes *a, const op_attributes *b, size_t
 /* Makes room for one more element in a list; returns where it is now, or NULL. */
 static void *reserve(void *list, int32_t size, int32_t *capacity, size_t element)
 {
-    if (size < *capacity)
-        return list;
+    if (size < *capacity || *capacity > INT32_MAX / 2)
+        return size < *capacity ? list : NULL;
     const int32_t wanted = *capacity ? 2 * *capacity : 64;
     void *grown = hs_grow(list, (size_t)size * element, (size_t)wanted * element);
     *capacity = grown ? wanted : *capacity;

@@ -48,7 +48,8 @@ static double try_training(const job *j)
     if (target && hs_target_can_draw(target))
         (void)app_points_exact(&points, s, target, 64, 1);
     else if (target)
-        origin = hs_session_alloc(s, 2 * hs_target_original_dim(target) * sizeof *origin);
+        origin =
+            hs_session_alloc(s, hs_size_product(2, hs_target_original_dim(target), sizeof *origin));
     hs_proposal *p =
         target ? app_spec_proposal(s, target, j->proposal, 0, points.x, points.n) : NULL;
     if (p)
@@ -78,8 +79,8 @@ static double try_reference(const run *r, const job *j)
     double seconds = 0;
     if (target && !hs_target_can_draw(target)) {
         const size_t chains = j->set.reference_chains;
-        double *origin =
-            hs_session_alloc(s, chains * hs_target_original_dim(target) * sizeof *origin);
+        double *origin = hs_session_alloc(
+            s, hs_size_product(chains, hs_target_original_dim(target), sizeof *origin));
         const double steps =
             (double)j->set.reference_warmup + (double)j->set.reference_proposals / (double)chains;
         if (origin)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "experiment_internal.h"
+#include <hastings/experiments/json_file.h>
 #include <hastings/experiments/spec.h>
 #include <hastings/tensor/message.h>
 
@@ -60,21 +61,12 @@ static bool find_experiment(const char *name, char path[4096], hs_message *m)
 json_t *app_experiment_load(const char *name, hs_message *message)
 {
     char path[4096];
-    json_error_t error;
     hs_message unwanted;
     hs_message *m = message ? message : &unwanted;
     if (!find_experiment(name, path, m))
         return NULL;
-    json_t *e = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
-    if (!e) {
-        if (error.line > 0)
-            hs_message_fail(m, HS_EINVAL, "%s, line %d, column %d: %s", path, error.line,
-                            error.column, error.text);
-        else
-            hs_message_fail(m, HS_EINVAL, "%s: %s", path, error.text);
-        return NULL;
-    }
-    if (!app_experiment_check(e, path, true, m)) {
+    json_t *e = app_json_read(path, m);
+    if (e && !app_experiment_check(e, path, true, m)) {
         json_decref(e);
         return NULL;
     }

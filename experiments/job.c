@@ -81,7 +81,7 @@ static void resample(work *w)
     hs_chains *c = NULL;
     hs_message message = { "" };
     app_points exact = { 0 };
-    const size_t need = o->evaluations ? o->evaluations : o->chains * o->draws;
+    const size_t need = o->evaluations ? o->evaluations : hs_size_product(o->chains, o->draws);
     if (!w->job->reference &&
         app_points_exact(&exact, w->session, w->target, need, w->job->seed + 17))
         return;

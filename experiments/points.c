@@ -17,8 +17,10 @@ void app_points_free(app_points *points)
 
 static hs_status points_new(app_points *points, hs_session *s, size_t n, size_t dim)
 {
-    *points = (app_points){ n, dim, hs_alloc_zero(n * dim, sizeof(double)) };
-    return points->x ? HS_OK : hs_session_fail(s, HS_ENOMEM, "no memory for %zu points", n);
+    *points = (app_points){ n, dim, hs_alloc_zero(hs_size_product(n, dim), sizeof(double)) };
+    return points->x ? HS_OK
+                     : hs_session_no_memory(s, hs_size_product(n, dim, sizeof(double)),
+                                            "out of memory for %zu points", n);
 }
 
 hs_status app_points_exact(app_points *points, hs_session *s, const hs_target *target, size_t n,
@@ -69,9 +71,10 @@ hs_status app_points_reference(app_points *points, hs_session *s, const hs_targe
     const size_t dim = hs_target_original_dim(target);
     *points = (app_points){ 0 };
 
-    double *last = hs_alloc_zero(o.chains * dim, sizeof *last);
+    double *last = hs_alloc_zero(hs_size_product(o.chains, dim), sizeof *last);
     if (!last)
-        return hs_session_fail(s, HS_ENOMEM, "no memory for %zu chains", o.chains);
+        return hs_session_no_memory(s, hs_size_product(o.chains, dim, sizeof *last),
+                                    "out of memory for %zu chains", o.chains);
     hs_proposal *hmc = hs_hmc(s, target, NULL);
     hs_tune(s, target, hmc,
             &(hs_tune_options){ .chains = o.chains,
@@ -84,7 +87,7 @@ hs_status app_points_reference(app_points *points, hs_session *s, const hs_targe
             NULL);
     /* Some millions of numbers represent the target as well as all of them, and fit into memory. */
     const size_t draws = o.proposals / o.chains;
-    const size_t thin = 1 + o.proposals * dim / MOST_NUMBERS;
+    const size_t thin = 1 + hs_size_product(o.proposals, dim) / MOST_NUMBERS;
     hs_chains *c = hs_sample(s, target, hmc,
                              &(hs_sample_options){ .chains = o.chains,
                                                    .draws = (draws + thin - 1) / thin,
@@ -149,8 +152,8 @@ hs_status app_points_resample(hs_chains **chains, const app_points *points, size
     for (size_t m = 0; m < count; m++)
         for (size_t i = 0; i < draws; i++) {
             const size_t at = m * draws + i;
-            const double u =
-                hs_random_at(HS_F64, HS_UNIFORM, (hs_address){ .seed = seed }, (uint32_t)at, 0);
+            const hs_address address = { .seed = seed, .step = (uint64_t)at >> 32 };
+            const double u = hs_random_at(HS_F64, HS_UNIFORM, address, (uint32_t)at, 0);
             const size_t k = one_each ? at : (size_t)(u * (double)points->n);
             double *x = hs_chains_draw(c, m, i), jump = 0;
             memcpy(x, points->x + k * dim, dim * sizeof *x);

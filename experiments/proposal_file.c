@@ -126,7 +126,7 @@ static hs_status read_scale(app_proposal_file *f, const json_t *scale, hs_messag
         return hs_message_fail(message, HS_EFORMAT,
                                "%s: \"scale\" needs lists \"mean\" and \"sd\" of one length",
                                f->path);
-    f->numbers = malloc(2 * dim * sizeof *f->numbers);
+    f->numbers = malloc(hs_size_product(2, dim, sizeof *f->numbers));
     if (!f->numbers)
         return hs_message_fail(message, HS_ENOMEM, "%s: out of memory for its scale", f->path);
     for (size_t k = 0; k < dim; k++) {
@@ -167,6 +167,9 @@ static hs_status read_fields(app_proposal_file *f, hs_message *message)
     if (strcmp(precision, "f32") != 0 && strcmp(precision, "f64") != 0)
         return hs_message_fail(message, HS_EFORMAT, "%s: its precision is \"%s\", not f32 or f64",
                                f->path, precision);
+    if (seed < 0 || replica < 0)
+        return hs_message_fail(message, HS_EFORMAT,
+                               "%s: \"seed\" and \"replica\" cannot be negative", f->path);
     f->seed = (uint64_t)seed;
     f->replica = (uint64_t)replica;
     f->float32 = strcmp(precision, "f32") == 0;

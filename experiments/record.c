@@ -24,7 +24,7 @@ void app_record_free(app_record *r)
 
 void *app_record_alloc(app_record *r, size_t count, size_t size)
 {
-    void *memory = count < SIZE_MAX / size ? hs_arena_alloc(&r->memory, count * size + 1) : NULL;
+    void *memory = hs_arena_alloc(&r->memory, hs_size_add(hs_size_product(count, size), 1));
     if (memory)
         memset(memory, 0, count * size);
     r->no_memory |= !memory;

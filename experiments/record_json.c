@@ -284,7 +284,8 @@ static bool read_field(reader *r, const field *f, const json_t *value, void *at)
         return json_is_string(value) || refuse(r, "text");
     case COUNT:
         *(uint64_t *)at = (uint64_t)json_integer_value(value);
-        return json_is_integer(value) || refuse(r, "a whole number");
+        return (json_is_integer(value) && json_integer_value(value) >= 0) ||
+               refuse(r, "a whole number of at least 0");
     case NUMBER:
         return is_number(value, at) || refuse(r, "a number or null");
     case NUMBERS:

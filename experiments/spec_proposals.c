@@ -121,7 +121,7 @@ static hs_proposal *position_mixture(const spec *p, const setting *at)
                             components, (int)HS_MAX_WAYS);
             return NULL;
         }
-        means = hs_session_alloc(p->session, components * dim * sizeof *means);
+        means = hs_session_alloc(p->session, hs_size_product(components, dim, sizeof *means));
         if (!means)
             return NULL;
         sd = app_find_clusters(at->points, components, means);
@@ -209,8 +209,8 @@ static bool scales(setting *at, hs_session *s)
                         at->points->dim, original);
         return false;
     }
-    at->mean = hs_session_alloc(s, dim * sizeof(double));
-    at->sd = hs_session_alloc(s, dim * sizeof(double));
+    at->mean = hs_session_alloc(s, hs_size_product(dim, sizeof(double)));
+    at->sd = hs_session_alloc(s, hs_size_product(dim, sizeof(double)));
     if (!at->mean || !at->sd)
         return false;
     for (size_t j = original; j < dim; j++)

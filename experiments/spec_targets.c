@@ -1,3 +1,4 @@
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -121,6 +122,13 @@ static hs_target *logistic(const spec *p)
     return posterior(p, status, data, &message);
 }
 
+/* A number too large for an int stays too large for a digit. */
+static int digit(const spec *p, const char *name)
+{
+    const size_t given = app_spec_count(p, name);
+    return given < INT_MAX ? (int)given : INT_MAX;
+}
+
 static hs_target *mnist(const spec *p)
 {
     static const char *const name[] = { "train-images-idx3-ubyte.gz",
@@ -141,9 +149,8 @@ static hs_target *mnist(const spec *p)
     }
     hs_dataset *data = NULL;
     hs_message message = { "" };
-    const hs_status status =
-        hs_dataset_load_idx(&data, path[0], path[1], (int)app_spec_count(p, "zero"),
-                            (int)app_spec_count(p, "one"), NULL, &message);
+    const hs_status status = hs_dataset_load_idx(&data, path[0], path[1], digit(p, "zero"),
+                                                 digit(p, "one"), NULL, &message);
     return posterior(p, status, data, &message);
 }
 

@@ -46,8 +46,7 @@ hs_flow *hs_flow_compose_new(hs_params *ps, const char *name, hs_flow *const *fl
 {
     if (!name)
         name = "composition";
-    const size_t most = ((size_t)-1 - sizeof(composition)) / sizeof(hs_flow *);
-    composition *all = n <= most ? hs_alloc(sizeof *all + n * sizeof(hs_flow *)) : NULL;
+    composition *all = hs_alloc(hs_size_add(sizeof *all, hs_size_product(n, sizeof(hs_flow *))));
     bool complete = all && ps, preserves_volume = true;
     for (size_t i = 0; i < n; i++)
         complete = complete && flows[i];

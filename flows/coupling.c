@@ -166,8 +166,7 @@ static hs_flow *stack_new(hs_params *ps, const char *name, const hs_coupling_opt
     static const flow_kind kind = { stack_map, stack_release };
     const size_t n = options->couplings ? options->couplings : 1;
     check(ps, name, options, n);
-    const size_t most = ((size_t)-1 - sizeof(stack)) / sizeof(coupling);
-    stack *s = n <= most ? hs_alloc_zero(1, sizeof *s + n * sizeof *s->each) : NULL;
+    stack *s = hs_alloc_zero(1, hs_size_add(sizeof *s, hs_size_product(n, sizeof *s->each)));
     if (!s) {
         release_networks(options->networks, n);
         return hs__flow_make(ps, &kind, name, options->dim, !affine, NULL);

@@ -73,7 +73,8 @@ static permutation *permutation_room(hs_params *ps, const char *name, size_t dim
 {
     hs__flow_check_dim(ps, name, dim);
     const size_t length = hs_params_status(ps) == HS_OK ? dim : 0;
-    permutation *p = hs_alloc_zero(1, sizeof *p + 2 * length * sizeof(size_t));
+    permutation *p =
+        hs_alloc_zero(1, hs_size_add(sizeof *p, hs_size_product(2, length, sizeof(size_t))));
     if (p)
         p->dim = length;
     return p;

@@ -1,5 +1,15 @@
 #include <hastings/mcmc/chains.h>
 
+/* All arrays are counted before the first is taken: each of them may fit where all do not. */
+static size_t bytes_needed(size_t rows, size_t dim, unsigned keep)
+{
+    size_t numbers = dim;
+    for (unsigned flag = HS_KEEP_LOG_PI; flag <= HS_KEEP_JUMP; flag *= 2)
+        numbers = hs_size_add(numbers, keep & flag ? 1 : 0);
+    const size_t bytes = hs_size_product(rows, numbers, sizeof(double));
+    return keep & HS_KEEP_ACCEPTED ? hs_size_add(bytes, rows) : bytes;
+}
+
 hs_status hs_chains_new(hs_chains **chains, size_t count, size_t draws, size_t dim, unsigned keep,
                         hs_message *message)
 {
@@ -11,13 +21,9 @@ hs_status hs_chains_new(hs_chains **chains, size_t count, size_t draws, size_t d
         return hs_message_fail(message, HS_EINVAL,
                                "%zu chains of %zu draws in %zu dimensions: each must be at least 1",
                                count, draws, dim);
-    if (draws > SIZE_MAX / 16 / count || dim > SIZE_MAX / 16 / count / draws)
-        return hs_message_fail(message, HS_EOVERFLOW,
-                               "%zu chains of %zu draws in %zu dimensions are too many numbers",
-                               count, draws, dim);
-    hs_chains *c = hs_alloc_zero(1, sizeof *c);
+    const size_t rows = hs_size_product(count, draws), bytes = bytes_needed(rows, dim, keep);
+    hs_chains *c = bytes <= hs_memory_left() ? hs_alloc_zero(1, sizeof *c) : NULL;
     if (c) {
-        const size_t rows = count * draws;
         c->chains = count;
         c->draws = draws;
         c->dim = dim;
@@ -31,9 +37,9 @@ hs_status hs_chains_new(hs_chains **chains, size_t count, size_t draws, size_t d
         (keep & HS_KEEP_ALPHA && !c->alpha) || (keep & HS_KEEP_JUMP && !c->jump) ||
         (keep & HS_KEEP_ACCEPTED && !c->accepted)) {
         hs_chains_free(c);
-        return hs_message_fail(message, HS_ENOMEM,
-                               "out of memory for %zu chains of %zu draws in %zu dimensions", count,
-                               draws, dim);
+        return hs_memory_fail(message, bytes,
+                              "out of memory for %zu chains of %zu draws in %zu dimensions", count,
+                              draws, dim);
     }
     *chains = c;
     return HS_OK;

@@ -66,8 +66,7 @@ enum {
     HS_KEEP_ALL = 15,     /**< all four */
 };
 
-/** Makes chains of zeros. HS_EINVAL if a size is 0, HS_EOVERFLOW or HS_ENOMEM if they are too
- *  large. `*chains` is NULL after a failure; `message` may be NULL. */
+/** Makes chains of zeros. HS_EINVAL if a size is 0, HS_ENOMEM if they are too large. `*chains` is NULL after a failure; `message` may be NULL. */
 HS_API hs_status hs_chains_new(hs_chains **chains, size_t count, size_t draws, size_t dim,
                                unsigned keep, hs_message *message) HS_MUST_CHECK;
 

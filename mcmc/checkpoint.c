@@ -16,11 +16,16 @@ static void add_integer(hs_params *ps, const char *name, uint64_t value)
     hs_params_add(ps, name, hs_dims(2), hs_init_values(halves));
 }
 
-static uint64_t get_integer(hs_params *ps, const char *name)
+/* False if the doubles are not halves of an integer. */
+static bool get_integer(hs_params *ps, const char *name, uint64_t *value)
 {
     double halves[2];
     hs_param_get(hs_params_find(ps, name), halves);
-    return (uint64_t)halves[0] << 32 | (uint64_t)halves[1];
+    for (int i = 0; i < 2; i++)
+        if (!hs_is_whole(halves[i], UINT32_MAX))
+            return false;
+    *value = (uint64_t)halves[0] << 32 | (uint64_t)halves[1];
+    return true;
 }
 
 /* What is not parameters or optimiser, as a store. */
@@ -49,20 +54,34 @@ static hs_params *state_store(const checkpoint *c, hs_dtype dtype)
     return ps;
 }
 
-static void take_state(checkpoint *c, hs_params *ps, hs_dtype dtype)
+/* The first of the numbers that a file cannot have, by its name; NULL if all are sound, and then they are taken. */
+static const char *take_state(checkpoint *c, hs_params *ps, hs_dtype dtype)
 {
-    *c->step = get_integer(ps, "step");
-    *c->seed = get_integer(ps, "seed");
+    uint64_t step, seed, kept_step = 0;
+    const hs_param record = hs_params_find(ps, "record");
+    if (!get_integer(ps, "step", &step))
+        return "step";
+    if (!get_integer(ps, "seed", &seed))
+        return "seed";
+    if (c->kept && !get_integer(ps, "kept_step", &kept_step))
+        return "kept_step";
+    const double *count = hs_param_values(record);
+    for (size_t i = 0; i < CHECKPOINT_COUNTS; i++)
+        if (!hs_is_whole(count[i], i ? 0x1p53 : HS_CURVE))
+            return "record";
+    *c->step = step;
+    *c->seed = seed;
     hs_param_get(hs_params_find(ps, "adapted"), c->adapted);
-    hs_param_get(hs_params_find(ps, "record"), c->record);
+    hs_param_get(record, c->record);
     if (c->kept) {
-        *c->kept_step = get_integer(ps, "kept_step");
+        *c->kept_step = kept_step;
         hs_param_get(hs_params_find(ps, "kept_adapted"), c->kept_adapted);
         hs_param_get(hs_params_find(ps, "kept"), c->kept);
     }
     const double *chains = c->chains ? hs_param_values(hs_params_find(ps, "chains")) : NULL;
     if (chains)
         hs_numbers_set(dtype, c->chains, c->numbers, chains);
+    return NULL;
 }
 
 static bool state_path(hs_session *s, const char *path, const hs_optimizer *o, char *text,
@@ -91,12 +110,14 @@ bool hs__checkpoint_read(hs_session *s, const char *path, checkpoint *c)
     }
     if (!status)
         status = hs_params_load(state, NULL, beside, &message);
-    if (!status) {
-        take_state(c, state, hs_session_dtype(s));
-        memcpy(c->previous, beside, sizeof beside);
-    } else {
+    const char *wrong = status ? NULL : take_state(c, state, hs_session_dtype(s));
+    if (wrong)
+        status = hs_message_fail(&message, HS_EFORMAT, "%.300s: damaged: wrong numbers in \"%s\"",
+                                 beside, wrong);
+    if (status)
         hs_session_fail(s, status, "checkpoint: %s", message.text);
-    }
+    else
+        memcpy(c->previous, beside, sizeof beside);
     hs_params_free(state);
     return !status;
 }

@@ -28,6 +28,13 @@ bool hs__all_positive(hs_session *s, const char *who, const char *what, const do
     return true;
 }
 
+bool hs__check_steps(hs_session *s, const char *who, uint64_t steps)
+{
+    if (steps >> 48)
+        hs_session_fail(s, HS_EOVERFLOW, "%s: more steps than can be counted, which is 2^48", who);
+    return !(steps >> 48);
+}
+
 bool hs__is_there(hs_session *s, const void *part, const char *who, const char *what)
 {
     if (!part)

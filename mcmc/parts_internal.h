@@ -15,6 +15,9 @@ bool hs__all_finite(hs_session *s, const char *who, const char *what, const doub
 bool hs__all_positive(hs_session *s, const char *who, const char *what, const double *values,
                       size_t n);
 
+/* False if there are more steps than a plan can number; the session then fails. */
+bool hs__check_steps(hs_session *s, const char *who, uint64_t steps);
+
 /* False if a required part is NULL; the session then fails, unless it has failed before. */
 bool hs__is_there(hs_session *s, const void *part, const char *who, const char *what);
 

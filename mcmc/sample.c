@@ -41,6 +41,7 @@ static bool check_options(hs_session *s, const hs_target *target, const hs_propo
         hs_session_fail(s, HS_EINVAL,
                         "sampling: target \"%s\" cannot be sampled directly: give start points",
                         hs_target_name(target));
+    hs__check_steps(s, "sampling", hs_size_add(hs_size_product(o->draws, o->thin), o->warmup));
     return hs_session_status(s) == HS_OK;
 }
 
@@ -163,20 +164,29 @@ static void release_chains(void *chains)
     hs_chains_free(chains);
 }
 
+/* The largest blocks come first, so that chains that do not fit are refused at once. */
+static hs_status allocate(run *r, size_t dim, hs_message *message)
+{
+    const hs_sample_options *o = &r->options;
+    const hs_status status = hs_chains_new(&r->chains, o->chains, o->stream ? 1 : o->draws, dim,
+                                           o->stream ? 0 : HS_KEEP_ALL, message);
+    r->step = status ? NULL : hs_alloc_zero(hs_size_product(o->chains, dim), sizeof(double));
+    return status || r->step
+               ? status
+               : hs_memory_fail(message, hs_size_product(o->chains, dim, sizeof(double)),
+                                "sampling: out of memory for %zu chains", o->chains);
+}
+
 static bool open_run(run *r, const hs_target *target, const hs_proposal *proposal)
 {
     hs_session *s = r->session;
     const hs_sample_options *o = &r->options;
+    const size_t dim = hs_target_original_dim(target);
     hs_message message = { "" };
-    if (!hs__sampler_open(&r->sampler, target, proposal, o->chains, REMEMBERS_ALL))
+    hs_status status = allocate(r, dim, &message);
+    if (!status && !hs__sampler_open(&r->sampler, target, proposal, o->chains, REMEMBERS_ALL))
         return false;
-    const size_t dim = r->sampler.dim;
     r->gradients = hs_proposal_gradients(proposal);
-    r->step = hs_alloc_zero(o->chains * dim, sizeof(double));
-    hs_status status = r->step ? HS_OK : HS_ENOMEM;
-    if (!status)
-        status = hs_chains_new(&r->chains, o->chains, o->stream ? 1 : o->draws, dim,
-                               o->stream ? 0 : HS_KEEP_ALL, &message);
     const hs_chain_format *format = o->stream ? hs_chain_format_of(o->stream, NULL) : NULL;
     if (!status && format && !format->streams)
         status = hs_message_fail(&message, HS_EINVAL,

@@ -146,21 +146,29 @@ static hs_status make_plan(sampler *sm, hs_message *message)
 static size_t known_bytes(const sampler *sm, size_t i)
 {
     const hs_shape shape = hs_var_shape(sm->known[i].input);
-    return sm->chains * hs_shape_count(&shape) * hs_dtype_size(hs_session_dtype(sm->session));
+    return hs_size_product(sm->chains, hs_shape_count(&shape),
+                           hs_dtype_size(hs_session_dtype(sm->session)));
 }
 
-static hs_status allocate(sampler *sm)
+static hs_status no_memory(const sampler *sm, size_t bytes, hs_message *message)
 {
-    sm->state = hs_alloc_zero(sm->chains * sm->dim, hs_dtype_size(hs_session_dtype(sm->session)));
+    return hs_memory_fail(message, bytes, "out of memory for the states of %zu chains", sm->chains);
+}
+
+static hs_status allocate(sampler *sm, hs_message *message)
+{
+    const size_t bytes =
+        hs_size_product(sm->chains, sm->dim, hs_dtype_size(hs_session_dtype(sm->session)));
+    sm->state = hs_alloc_zero(1, bytes);
     sm->known_now = hs_alloc_zero(sm->knows + 1, sizeof *sm->known_now);
     if (!sm->state || !sm->known_now)
-        return HS_ENOMEM;
+        return no_memory(sm, bytes, message);
     hs_plan_set(sm->plan, sm->x, sm->state);
     hs_plan_set(sm->look, sm->x, sm->state);
     for (size_t i = 0; i < sm->knows; i++) {
         sm->known_now[i] = hs_alloc_zero(1, known_bytes(sm, i));
         if (!sm->known_now[i])
-            return HS_ENOMEM;
+            return no_memory(sm, known_bytes(sm, i), message);
         hs_plan_set(sm->plan, sm->known[i].input, sm->known_now[i]);
     }
     return HS_OK;
@@ -173,13 +181,13 @@ bool hs__sampler_open(sampler *sm, const hs_target *target, const hs_proposal *p
     hs_session *s = sm->session;
     sm->dim = hs_target_original_dim(target);
     sm->tape = hs_tape_new(hs_session_dtype(s));
-    hs_message message;
+    hs_message message = { "out of memory" };
     hs_status status =
         record_step(sm, target, proposal, memory) ? make_plan(sm, &message) : HS_ENOMEM;
     if (!status)
-        status = allocate(sm);
+        status = allocate(sm, &message);
     if (status) {
-        hs_session_fail(s, status, "%s", status == HS_ENOMEM ? "out of memory" : message.text);
+        hs_session_fail(s, status, "%s", message.text);
         hs__sampler_close(sm);
         return false;
     }

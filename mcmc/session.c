@@ -63,6 +63,18 @@ hs_status hs_session_fail(hs_session *s, hs_status status, const char *format, .
     return s->status;
 }
 
+hs_status hs_session_no_memory(hs_session *s, size_t bytes, const char *format, ...)
+{
+    char text[400];
+    hs_message message;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    (void)hs_memory_fail(&message, bytes, "%s", text);
+    return hs_session_fail(s, HS_ENOMEM, "%s", message.text);
+}
+
 void hs_session_clear(hs_session *s)
 {
     if (s) {
@@ -92,7 +104,7 @@ void *hs_session_alloc(hs_session *s, size_t bytes)
         return NULL;
     void *memory = hs_arena_alloc(&s->arena, bytes);
     if (!memory)
-        hs_session_fail(s, HS_ENOMEM, "out of memory");
+        hs_session_no_memory(s, bytes, "out of memory");
     else
         memset(memory, 0, bytes);
     return memory;

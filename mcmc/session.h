@@ -48,6 +48,10 @@ HS_API const char *hs_session_error(const hs_session *s);
 HS_API hs_status hs_session_fail(hs_session *s, hs_status status, const char *format, ...)
     HS_PRINTF(3, 4);
 
+/** Makes the session fail for the want of `bytes` bytes: see hs_memory_fail(). */
+HS_API hs_status hs_session_no_memory(hs_session *s, size_t bytes, const char *format, ...)
+    HS_PRINTF(3, 4);
+
 /** Clears the error, so that a program can go on after reporting it. */
 HS_API void hs_session_clear(hs_session *s);
 

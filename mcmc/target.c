@@ -21,6 +21,9 @@ static const char *fault_of(const hs_target_spec *spec)
         return "has no log density";
     if (spec->dim == 0)
         return "has no dimensions";
+    const hs_shape shape = hs_dims(spec->dim);
+    if (!hs_shape_valid(&shape))
+        return "has more dimensions than there can be";
     if (spec->auxiliary > spec->dim)
         return "has more auxiliary coordinates than coordinates";
     return NULL;
@@ -148,7 +151,7 @@ hs_target *hs_target_augment(hs_session *s, const hs_target *base, size_t n)
         return NULL;
     *w = (wrapped){ base, n, NULL };
     return hs_target_new(s, &(hs_target_spec){ .name = base->spec.name,
-                                               .dim = base->spec.dim + n,
+                                               .dim = hs_size_add(base->spec.dim, n),
                                                .self = w,
                                                .log_density = augmented_log_density,
                                                .draw = base->spec.draw ? augmented_draw : NULL,

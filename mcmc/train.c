@@ -109,6 +109,7 @@ static bool check_options(hs_session *s, const hs_target *target, const hs_propo
             s, HS_EINVAL,
             "online training needs a start point for each of its %zu chains, and has %zu",
             full->starts, o->points ? o->n_points : 0);
+    hs__check_steps(s, "training", full->steps);
     const size_t numbers = o->points ? o->n_points * hs_target_original_dim(target) : 0;
     for (size_t i = 0; i < numbers && !hs_session_status(s); i++)
         if (!isfinite(o->points[i]))
@@ -141,7 +142,7 @@ bool hs__batch_open(batch *b, hs_session *s, const hs_target *target, const hs_p
     hs_status status = gradients && ps ? hs_params_plan(&b->plan, b->loss, ps, &b->alpha, 1, &plan)
                                        : hs_plan_new(&b->plan, all, 3, &plan);
     if (!status && options->points) {
-        b->starts = hs_alloc_zero(options->starts * b->dim, sizeof(double));
+        b->starts = hs_alloc_zero(hs_size_product(options->starts, b->dim), sizeof(double));
         status = b->starts ? HS_OK : HS_ENOMEM;
         hs_plan_set(b->plan, b->x, b->starts);
     }
@@ -218,7 +219,9 @@ static bool renew_optimizer(trainer *t)
     t->result->optimizer = hs_optimizer_name(t->optimizer);
     t->result->rate = t->options.optimizer.rate;
     if (!t->optimizer)
-        hs_session_fail(t->session, HS_ENOMEM, "out of memory");
+        hs_session_no_memory(t->session, hs_params_bytes(t->params),
+                             "training: out of memory for a moment of the optimiser %s",
+                             t->options.optimizer.name);
     return t->optimizer != NULL;
 }
 
@@ -362,8 +365,11 @@ static bool open_trainer(trainer *t, const hs_target *target, const hs_proposal 
     t->seed = o->seed;
     if (o->roll_backs) {
         t->kept = hs_alloc(hs_params_size(t->params) * sizeof(double));
-        if (!t->kept)
-            return SESSION_FALSE(s, HS_ENOMEM, "out of memory");
+        if (!t->kept) {
+            hs_session_no_memory(s, hs_params_bytes(t->params),
+                                 "training: out of memory for a copy of the parameters");
+            return false;
+        }
         keep_parameters(t);
     }
     if (!o->online)
@@ -443,7 +449,8 @@ hs_status hs_train(hs_session *s, const hs_target *target, const hs_proposal *pr
     if (ok && t.options.checkpoint) {
         move_record(&t, write_number);
         ok = hs__checkpoint_read(s, t.options.checkpoint, &c);
-        move_record(&t, read_number);
+        if (ok)
+            move_record(&t, read_number);
     }
     while (ok && t.step < t.options.steps && !t.result->stopped) {
         ok = one_step(&t);
@@ -487,6 +494,9 @@ static double moments_error(const moments *m)
     return m->n > 1 ? sqrt(m->squares / (m->n - 1) / m->n) : (double)NAN;
 }
 
+/* The first step of an evaluation: beyond those of a training, so that the draws are new. */
+#define FIRST_EVALUATED ((uint64_t)1 << 40)
+
 hs_status hs_evaluate(hs_session *s, const hs_target *target, const hs_proposal *proposal,
                       const hs_train_options *options, size_t batches, hs_evaluation *result)
 {
@@ -497,6 +507,8 @@ hs_status hs_evaluate(hs_session *s, const hs_target *target, const hs_proposal 
         return hs_session_status(s);
     if (batches == 0)
         return hs_session_fail(s, HS_EINVAL, "an evaluation needs at least one batch");
+    if (!hs__check_steps(s, "an evaluation", hs_size_add(FIRST_EVALUATED, batches)))
+        return hs_session_status(s);
     if (!hs__batch_open(&b, s, target, proposal, &o, false, false))
         return hs_session_status(s);
     moments m[3] = { { 0, 0, 0 } };
@@ -504,8 +516,7 @@ hs_status hs_evaluate(hs_session *s, const hs_target *target, const hs_proposal 
     double reported = begin;
     bool go_on = true;
     for (size_t i = 0; i < batches && go_on; i++) {
-        /* Beyond all steps of a training, so that the draws are new. */
-        const uint64_t step = ((uint64_t)1 << 40) + i;
+        const uint64_t step = FIRST_EVALUATED + i;
         hs__batch_pick(&b, o.seed, step);
         if (!hs__batch_run(&b, o.seed, step))
             break;

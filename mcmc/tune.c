@@ -171,6 +171,8 @@ hs_status hs_tune(hs_session *s, const hs_target *target, const hs_proposal *pro
     if (!hs__is_there(s, target, "tuning", "target") ||
         !hs__is_there(s, proposal, "tuning", "proposal"))
         return hs_session_status(s);
+    if (!hs__check_steps(s, "tuning", o->steps))
+        return hs_session_status(s);
     if (!(o->acceptance > 0 && o->acceptance < 1))
         return hs_session_fail(s, HS_EINVAL, "tuning: the acceptance must lie between 0 and 1");
     t.step = hs_proposal_step(proposal, &t.log_step);
@@ -183,7 +185,8 @@ hs_status hs_tune(hs_session *s, const hs_target *target, const hs_proposal *pro
     if (!hs__sampler_open(&t.sampler, target, proposal, o->chains, REMEMBERS_TARGET))
         return hs_session_status(s);
     const size_t dim = t.sampler.dim;
-    double *memory = hs_alloc_zero((o->chains + 3) * dim, sizeof *memory);
+    const size_t numbers = hs_size_product(hs_size_add(o->chains, 3), dim);
+    double *memory = hs_alloc_zero(numbers, sizeof *memory);
     if (memory) {
         t.points = memory;
         t.sds = memory + o->chains * dim;
@@ -194,7 +197,8 @@ hs_status hs_tune(hs_session *s, const hs_target *target, const hs_proposal *pro
         if (start_chains(&t, target) && run(&t, result ? result : &unwanted) && o->last)
             hs__sampler_get(&t.sampler, o->last);
     } else {
-        hs_session_fail(s, HS_ENOMEM, "out of memory");
+        hs_session_no_memory(s, hs_size_product(numbers, sizeof *memory),
+                             "tuning: out of memory for %zu chains", o->chains);
     }
     hs_free(memory);
     hs__sampler_close(&t.sampler);

@@ -123,23 +123,33 @@ static void fail(reader *r, hs_status status, const char *format, ...)
     r->status = hs_message_fail(r->message, status, "%.300s: %.200s", r->path, text);
 }
 
-static void read_file(reader *r)
+static void read_bytes(reader *r, FILE *in, size_t size)
 {
-    struct stat found = { 0 };
-    FILE *in = fopen(r->path, "rbe");
-    if (!in || fstat(fileno(in), &found) != 0)
-        fail(r, HS_EIO, "cannot open: %s", strerror(errno));
-    const size_t size = (size_t)found.st_size;
-    if (!S_ISREG(found.st_mode))
-        fail(r, HS_EIO, "not a regular file");
-    else if (size < SHORTEST)
+    if (size < SHORTEST) {
         fail(r, HS_EFORMAT, "not a parameter file, or truncated: it has only %zu bytes", size);
-    else if (!(r->bytes = hs_alloc(size)))
-        fail(r, HS_ENOMEM, "out of memory for its %zu bytes", size);
+        return;
+    }
+    r->bytes = hs_alloc(size);
+    r->length = size - CHECKSUM;
+    if (!r->bytes)
+        r->status = hs_memory_fail(r->message, size, "%.300s: out of memory", r->path);
     else if (fread(r->bytes, 1, size, in) < size)
         fail(r, HS_EIO, "cannot read its %zu bytes: %s", size,
              ferror(in) ? strerror(errno) : "the file became shorter");
-    r->length = size - CHECKSUM;
+}
+
+static void read_file(reader *r)
+{
+    struct stat found;
+    if (stat(r->path, &found) == 0 && !S_ISREG(found.st_mode)) {
+        fail(r, HS_EIO, "not a regular file"); /* opening a pipe could wait for ever */
+        return;
+    }
+    FILE *in = fopen(r->path, "rbe");
+    if (!in || fstat(fileno(in), &found) != 0)
+        fail(r, HS_EIO, "cannot open: %s", strerror(errno));
+    else
+        read_bytes(r, in, (size_t)found.st_size);
     if (in)
         fclose(in);
 }

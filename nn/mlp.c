@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include <hastings/autograd/ops.h>
+#include <hastings/tensor/memory.h>
 
 #undef HS_HERE
 #define HS_HERE at
@@ -50,6 +51,22 @@ static const char *free_name(hs_params *ps, char name[NAME_BUFFER])
     }
 }
 
+/* Billions of layers are refused at once, not when the memory is full of them. */
+static bool fits_memory(hs_params *ps, const char *name, const hs_mlp_options *o)
+{
+    const size_t number = hs_dtype_size(hs_params_dtype(ps));
+    const size_t layer = hs_size_product(o->width, hs_size_add(o->width, 1), number);
+    const size_t bytes = hs_size_product(o->depth ? o->depth - 1 : 0, layer);
+    hs_message message;
+    if (bytes <= hs_memory_left())
+        return true;
+    (void)hs_memory_fail(&message, bytes,
+                         "out of memory for network \"%.100s\" of width %zu and depth %zu", name,
+                         o->width, o->depth);
+    hs_params_fail(ps, HS_ENOMEM, "%s", message.text);
+    return false;
+}
+
 hs_mlp hs_mlp_new(hs_params *ps, const hs_mlp_options *options)
 {
     const hs_mlp net = { ps, (int32_t)hs_params_count(ps), options->depth, options->activation };
@@ -64,6 +81,8 @@ hs_mlp hs_mlp_new(hs_params *ps, const hs_mlp_options *options)
                        name, options->in, options->out, options->width, options->depth);
         return net;
     }
+    if (!fits_memory(ps, name, options))
+        return net;
     for (size_t i = 0; i <= options->depth && hs_params_status(ps) == HS_OK; i++) {
         const bool output = i == options->depth;
         hs_linear_options layer = { .weight = options->init };

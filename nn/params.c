@@ -123,9 +123,11 @@ hs_param hs_params_add(hs_params *ps, const char *name, hs_shape shape, hs_init 
         return hs_params_fail(ps, HS_EOVERFLOW, "no room for parameter \"%s\": size too large",
                               name);
     const char *copy = reserve(ps, bytes) ? hs_arena_string(&ps->names, name) : NULL;
-    if (!copy)
-        return hs_params_fail(ps, HS_ENOMEM, "out of memory for parameter \"%s\" (%zu bytes)", name,
-                              bytes);
+    if (!copy) {
+        hs_message message;
+        (void)hs_memory_fail(&message, bytes, "out of memory for parameter \"%s\"", name);
+        return hs_params_fail(ps, HS_ENOMEM, "%s", message.text);
+    }
     void *values = (char *)ps->values + ps->bytes;
     memset(values, 0, bytes);
     if (hs__init_fill(&init, ps->dtype, &shape, ps->seed, hash, values) != HS_OK)
@@ -177,8 +179,11 @@ void *hs_params_gradients(hs_params *ps)
         return NULL;
     if (!ps->gradients) {
         ps->gradients = hs_alloc_zero(1, ps->bytes);
-        if (!ps->gradients)
-            hs_params_fail(ps, HS_ENOMEM, "out of memory for gradients (%zu bytes)", ps->bytes);
+        if (!ps->gradients) {
+            hs_message message;
+            (void)hs_memory_fail(&message, ps->bytes, "out of memory for gradients");
+            hs_params_fail(ps, HS_ENOMEM, "%s", message.text);
+        }
     }
     return ps->gradients;
 }

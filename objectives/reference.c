@@ -105,7 +105,7 @@ static hs_status open_run(reference_run *run, const hs_reference *r, const hs_ob
     if (fault)
         return hs__reference_fail(r, HS_EINVAL, fault);
     run->blocks = given.blocks ? given.blocks : 40;
-    run->rows = ((given.rows ? given.rows : 200000) + run->blocks - 1) / run->blocks;
+    run->rows = hs_size_add(given.rows ? given.rows : 200000, run->blocks - 1) / run->blocks;
     run->seed = given.seed ? given.seed : hs_session_seed(s);
     run->tolerance = given.tolerance > 0 ? given.tolerance : 1e-6;
     run->tape = hs_tape_new(hs_session_dtype(s));

@@ -9,11 +9,15 @@
  * Every block is aligned to HS_ALIGN bytes, so that vector kernels may use aligned access. The caller owns a block and
  * gives it back with hs_free(). Any thread may call, if the allocator allows that; the default one does. A program may
  * replace the allocator before its first call into the library: tests count allocations and fail the n-th.
+ *
+ * Systems promise more memory than they have, and kill the program that uses it. So a block is refused if it is larger
+ * than what is left of the machine's memory, or of hs_memory_set_most().
  */
 #ifndef HASTINGS_TENSOR_MEMORY_H
 #define HASTINGS_TENSOR_MEMORY_H
 
-#include <hastings/tensor/api.h>
+#include <hastings/tensor/message.h>
+#include <hastings/tensor/shape.h>
 
 #include <stddef.h>
 
@@ -30,6 +34,24 @@ typedef struct {
 /** Replaces the allocator, which is copied; NULL restores the default. No other thread may use the library meanwhile,
  *  and the allocator that made a block must release it. */
 HS_API void hs_set_allocator(const hs_allocator *allocator);
+
+/** Sets the most bytes that the library may take; 0: the machine's memory, which is the default. */
+HS_API void hs_memory_set_most(size_t bytes);
+
+/** Returns the bytes that the library may still take. Blocks of the user's own allocator are not counted, since nobody
+ *  knows their length when they are released. */
+HS_API size_t hs_memory_left(void);
+
+/** Fails with HS_ENOMEM for the want of `bytes` bytes. The message is a text in the manner of printf, followed by the
+ *  bytes: "out of memory for 8 chains: 1.2 TB are needed, and 24 GB are left". */
+HS_API hs_status hs_memory_fail(hs_message *message, size_t bytes, const char *format, ...)
+    HS_PRINTF(3, 4);
+
+/** The bytes that hold a size as text. */
+enum { HS_BYTES_TEXT = 32 };
+
+/** Writes a size as people read it, "24 GB", and returns `text`; SIZE_MAX is "more than 18.4 EB". */
+HS_API const char *hs_bytes_text(size_t bytes, char text[HS_BYTES_TEXT]);
 
 /** Returns a block of at least `bytes` bytes, uninitialised; NULL if there is no memory. */
 HS_API void *hs_alloc(size_t bytes);

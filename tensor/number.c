@@ -4,6 +4,11 @@
 #include <stdint.h>
 #include <string.h>
 
+bool hs_is_whole(double x, double most)
+{
+    return x >= 0 && x <= most && x == trunc(x);
+}
+
 void hs_numbers_get(hs_dtype dtype, const void *numbers, size_t n, double *to)
 {
     for (size_t i = 0; i < n; i++)

@@ -27,6 +27,9 @@ static inline void hs_number_set(hs_dtype dtype, void *numbers, size_t i, double
         ((double *)numbers)[i] = value;
 }
 
+/** True if x is one of 0, 1, 2, ..., most. */
+HS_API bool hs_is_whole(double x, double most);
+
 /** Copies `n` numbers of this type to doubles. */
 HS_API void hs_numbers_get(hs_dtype dtype, const void *numbers, size_t n, double *to);
 

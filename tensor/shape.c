@@ -26,6 +26,19 @@ bool hs_size_mul(size_t a, size_t b, size_t *out)
     return true;
 }
 
+/* A factor of 0 gives 0, also beside factors whose product does not fit. */
+size_t hs_size_product_of(const size_t *sizes, size_t n)
+{
+    size_t product = 1;
+    bool fits = true;
+    for (size_t i = 0; i < n; i++) {
+        if (sizes[i] == 0)
+            return 0;
+        fits = fits && hs_size_mul(product, sizes[i], &product);
+    }
+    return fits ? product : SIZE_MAX;
+}
+
 size_t hs_shape_count(const hs_shape *shape)
 {
     size_t count = 1;

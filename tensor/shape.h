@@ -74,4 +74,19 @@ HS_API const char *hs_shape_text(const hs_shape *shape, char text[HS_SHAPE_TEXT]
 /** Stores a * b in *out; false if the product overflows. */
 HS_API bool hs_size_mul(size_t a, size_t b, size_t *out);
 
+/** The product of sizes: hs_size_product(rows, columns, sizeof(double)). SIZE_MAX if it does not fit, and there is no
+ *  block of so many bytes, so that hs_alloc() fails. */
+#define hs_size_product(...)                                                                       \
+    hs_size_product_of((const size_t[]){ __VA_ARGS__ },                                            \
+                       sizeof((const size_t[]){ __VA_ARGS__ }) / sizeof(size_t))
+
+/** Returns the product of `n` sizes, or SIZE_MAX. */
+HS_API size_t hs_size_product_of(const size_t *sizes, size_t n);
+
+/** Returns a + b, or SIZE_MAX if the sum does not fit. */
+static inline size_t hs_size_add(size_t a, size_t b)
+{
+    return a + b < a ? (size_t)-1 : a + b;
+}
+
 #endif

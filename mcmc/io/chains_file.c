@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <hastings/tensor/memory.h>
@@ -70,9 +71,14 @@ static bool begins_with(const char *first, size_t n, const char *alternatives)
     }
 }
 
+/* Bytes that were read from a pipe are gone, so that it is taken for the last format, which is text. */
 static hs_status find_by_bytes(const char *path, const format **found, hs_message *message)
 {
     char first[16];
+    struct stat about;
+    *found = &formats[FORMATS - 1];
+    if (stat(path, &about) == 0 && !S_ISREG(about.st_mode))
+        return HS_OK;
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     const ssize_t n = fd < 0 ? -1 : read(fd, first, sizeof first);
     const int error = errno;

@@ -53,7 +53,8 @@ typedef struct {
     bool allow_constant; /**< standardise a feature that has one value to 0, instead of failing */
     size_t max_rows;     /**< more are an error; 0: 100 million */
     size_t max_features; /**< 0: 100 000 */
-    size_t max_bytes;    /**< of the text, unpacked; 0: 4 GiB, or what fits */
+    size_t max_bytes;    /**< of the file, unpacked; 0: 4 GiB; never more than a quarter of
+                              the memory that is left */
 } hs_dataset_options;
 
 /**

@@ -153,25 +153,33 @@ static hs_status find_label(const scanner *s, const hs_dataset_options *o, size_
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-/* Lines that are left, without empty ones at the end. */
-static size_t count_rows(scanner s)
+/* Lines that are left, without empty ones at the end. All must have the header's columns: memory for them is taken
+ * next, and short lines would take more than the text has. */
+static hs_status count_rows(scanner s, size_t columns, size_t *rows)
 {
-    size_t last = s.text.line;
     const size_t first = s.text.line;
-    for (span line; hs__csv_next_line(&s.text, &line);)
-        if (hs__span_trim(line).at < hs__span_trim(line).end)
-            last = s.text.line;
-    return last - first;
+    size_t wrong_line = 0, wrong = 0;
+    *rows = 0;
+    for (span line; hs__csv_next_line(&s.text, &line);) {
+        const bool empty = hs__span_trim(line).at == hs__span_trim(line).end;
+        const size_t count = empty ? 0 : count_fields(line);
+        if (count != columns && !wrong_line) {
+            wrong_line = s.text.line;
+            wrong = count;
+        }
+        if (!empty)
+            *rows = s.text.line - first;
+        if (wrong_line && *rows >= wrong_line - first)
+            return hs_message_fail(s.message, HS_EFORMAT,
+                                   "%.300s, line %zu has %zu columns, the header has %zu", s.path,
+                                   wrong_line, wrong, columns);
+    }
+    return HS_OK;
 }
 
 static hs_status read_row(const scanner *s, span line, size_t columns, size_t label, double *x,
                           double *y)
 {
-    const size_t count = hs__span_trim(line).at < hs__span_trim(line).end ? count_fields(line) : 0;
-    if (count != columns)
-        return hs_message_fail(s->message, HS_EFORMAT,
-                               "%.300s, line %zu has %zu columns, the header has %zu", s->path,
-                               s->text.line, count, columns);
     bool last;
     for (size_t i = 0; i < columns; i++) {
         double value = 0;
@@ -259,7 +267,10 @@ static hs_status parse(scanner *s, const hs_dataset_options *o, hs_arena *arena,
         status = find_label(s, o, columns, &label);
     if (status != HS_OK)
         return status;
-    const size_t rows = count_rows(*s);
+    size_t rows = 0;
+    status = count_rows(*s, columns, &rows);
+    if (status != HS_OK)
+        return status;
     if (rows == 0)
         return hs_message_fail(s->message, HS_EFORMAT, "%.300s: no rows follow the header",
                                s->path);
@@ -287,16 +298,13 @@ hs_status hs_dataset_load_csv(hs_dataset **data, const char *path,
     hs_arena arena = { 0 }; /* of the header */
     char *bytes;
     size_t length = 0;
-    hs_status status = hs__dataset_read_file(path, o.max_bytes, &bytes, &length, message);
+    hs_status status = hs__text_read(path, o.max_bytes, &bytes, &length, message);
     if (status != HS_OK)
         return status;
     scanner s = { .path = path, .text = { bytes, bytes + length, 0 }, .message = message };
     if (length >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) /* a byte order mark */
         s.text.at += 3;
-    if (memchr(bytes, '\0', length))
-        status = hs_message_fail(message, HS_EFORMAT, "%.300s: not a text file", path);
-    else
-        status = parse(&s, &o, &arena, data);
+    status = parse(&s, &o, &arena, data);
     hs_arena_free(&arena);
     hs_free(bytes);
     if (status != HS_OK) {

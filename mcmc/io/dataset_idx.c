@@ -54,11 +54,8 @@ static hs_status read_labels(const char *path, unsigned char **labels, size_t *c
     if (status == HS_OK && (*count == 0 || *count > o->max_rows))
         status = INPUT_FAIL(&s, *count ? HS_EOVERFLOW : HS_EFORMAT, "%zu labels (at most %zu)",
                             path, *count, o->max_rows);
-    if (status == HS_OK) {
-        *labels = hs_alloc(*count);
-        status = *labels ? hs__input_take(&s, *labels, *count, &taken)
-                         : INPUT_FAIL(&s, HS_ENOMEM, "out of memory for %zu labels", path, *count);
-    }
+    if (status == HS_OK)
+        status = hs__input_take_all(&s, *count, labels, &taken);
     if (status == HS_OK && taken < *count)
         status = INPUT_FAIL(&s, HS_EFORMAT, "truncated: %zu of %zu labels are there", path, taken,
                             *count);
@@ -83,27 +80,34 @@ static hs_status name_pixels(hs_dataset *d, size_t width, const char *path, hs_m
 }
 
 /* The rows of the images whose label is one of two. */
-static hs_status fill_rows(input *s, hs_dataset *d, const unsigned char *labels, size_t count,
-                           const int classes[2])
+static void fill_rows(hs_dataset *d, const unsigned char *pixels, const unsigned char *labels,
+                      size_t count, const int classes[2])
 {
-    unsigned char *image = hs_alloc(d->features);
-    if (!image)
-        return INPUT_FAIL(s, HS_ENOMEM, "out of memory for an image", s->path);
-    hs_status status = HS_OK;
-    for (size_t i = 0, row = 0; i < count && status == HS_OK; i++) {
-        size_t taken;
-        status = hs__input_take(s, image, d->features, &taken);
-        if (status == HS_OK && taken < d->features)
-            status = INPUT_FAIL(s, HS_EFORMAT, "truncated: it ends in image %zu of %zu", s->path,
-                                i + 1, count);
-        if (status != HS_OK || (labels[i] != classes[0] && labels[i] != classes[1]))
+    for (size_t i = 0, row = 0; i < count; i++) {
+        if (labels[i] != classes[0] && labels[i] != classes[1])
             continue;
         double *x = hs__dataset_row(d, row);
         for (size_t k = 0; k < d->features; k++)
-            x[k] = image[k] / 255.0;
+            x[k] = pixels[i * d->features + k] / 255.0;
         d->y[row++] = labels[i] == classes[1];
     }
-    hs_free(image);
+}
+
+/* Takes all pixels before the data set is made: its memory grows with what is there, and not with what a header claims. */
+static hs_status take_pixels(input *s, size_t count, size_t each, const hs_dataset_options *o,
+                             unsigned char **pixels)
+{
+    const size_t bytes = hs_size_product(count, each);
+    char claimed[HS_BYTES_TEXT], limit[HS_BYTES_TEXT];
+    size_t taken;
+    if (bytes > o->max_bytes)
+        return INPUT_FAIL(s, HS_EOVERFLOW, "%zu images of %zu pixels are %s, the limit is %s",
+                          s->path, count, each, hs_bytes_text(bytes, claimed),
+                          hs_bytes_text(o->max_bytes, limit));
+    const hs_status status = hs__input_take_all(s, bytes, pixels, &taken);
+    if (status == HS_OK && taken < bytes)
+        return INPUT_FAIL(s, HS_EFORMAT, "truncated: it ends in image %zu of %zu", s->path,
+                          taken / each + 1, count);
     return status;
 }
 
@@ -113,6 +117,7 @@ static hs_status read_images(hs_dataset **data, const char *path, const unsigned
 {
     input s;
     size_t sizes[3];
+    unsigned char *pixels = NULL;
     hs_status status = hs__input_open(&s, path, message);
     if (status == HS_OK)
         status = take_sizes(&s, IMAGES_MAGIC, 3, sizes);
@@ -125,14 +130,17 @@ static hs_status read_images(hs_dataset **data, const char *path, const unsigned
                             "images of %zu x %zu pixels (at most %zu)", path, sizes[1], sizes[2],
                             o->max_features);
     if (status == HS_OK)
+        status = take_pixels(&s, count, sizes[1] * sizes[2], o, &pixels);
+    if (status == HS_OK)
+        status = expect_end(&s);
+    hs__input_close(&s);
+    if (status == HS_OK)
         status = hs__dataset_new(data, rows, sizes[1] * sizes[2], o, path, message);
     if (status == HS_OK)
         status = name_pixels(*data, sizes[2], path, message);
     if (status == HS_OK)
-        status = fill_rows(&s, *data, labels, count, classes);
-    if (status == HS_OK)
-        status = expect_end(&s);
-    hs__input_close(&s);
+        fill_rows(*data, pixels, labels, count, classes);
+    hs_free(pixels);
     return status;
 }
 

@@ -37,8 +37,13 @@ void hs__input_close(input *s);
 /* Takes up to n bytes; fewer only at the end, where the checksum of a gzipped file is checked. */
 hs_status hs__input_take(input *s, void *bytes, size_t n, size_t *taken);
 
-/* A whole file in memory, ended by '\0'; HS_EOVERFLOW if it is longer than `most`. */
-hs_status hs__dataset_read_file(const char *path, size_t most, char **bytes, size_t *length,
-                                hs_message *message);
+/* Takes up to n bytes into a block that grows with what is there, however large n is; fewer only at the end. The
+ * caller frees the block, also after a failure. */
+hs_status hs__input_take_all(input *s, size_t n, unsigned char **bytes, size_t *taken);
+
+/* A whole text in memory, ended by '\0'. HS_EFORMAT if it is no text; HS_EOVERFLOW if it is longer than `most` or a
+ * quarter of the memory that is left, or has an endless line. */
+hs_status hs__text_read(const char *path, size_t most, char **bytes, size_t *length,
+                        hs_message *message);
 
 #endif

@@ -10,14 +10,14 @@
 /* Labels of one axis: text, or numbers. */
 typedef struct {
     size_t count;
-    char **text;      /* [count], owned by the library */
-    long long *index; /* [count] */
+    const char **text; /* [count] */
+    long long *index;  /* [count] */
+    hs_arena memory;   /* of the texts */
 } axis;
 
 static void free_axis(axis *a)
 {
-    if (a->text)
-        nc_free_string(a->count, a->text);
+    hs_arena_free(&a->memory);
     hs_free(a->text);
     hs_free(a->index);
 }
@@ -40,7 +40,30 @@ static nc_type find_labels(const netcdf_reader *r, int dimension, int *variable)
     return type == NC_STRING ? NC_STRING : is_integer ? NC_INT64 : NC_NAT;
 }
 
-static hs_status read_axis(const netcdf_reader *r, int dimension, size_t count, axis *a)
+/* Copies texts. The library's are allocated for each, although a file can name a long one many times: so they are read
+ * a few at a time, and their bytes are counted. */
+static hs_status read_texts(netcdf_reader *r, int variable, axis *a)
+{
+    enum { FEW = 16 };
+    hs_status status = HS_OK;
+    for (size_t first = 0; first < a->count && status == HS_OK; first += FEW) {
+        char *few[FEW] = { NULL };
+        const size_t n = a->count - first < FEW ? a->count - first : FEW;
+        const int error = nc_get_vara_string(r->group, variable, &first, &n, few);
+        if (error != NC_NOERR)
+            return hs__netcdf_fail(r, error, "labels");
+        for (size_t i = 0; i < n && status == HS_OK; i++) {
+            const char *text = few[i] ? few[i] : "";
+            status = hs__netcdf_claim(r, strlen(text) + 1, "labels");
+            if (status == HS_OK && !(a->text[first + i] = hs_arena_string(&a->memory, text)))
+                status = NETCDF_FAIL(r, HS_ENOMEM, "out of memory for labels", r->path);
+        }
+        (void)nc_free_string(n, few);
+    }
+    return status;
+}
+
+static hs_status read_axis(netcdf_reader *r, int dimension, size_t count, axis *a)
 {
     int variable = -1, error = NC_NOERR;
     const nc_type type = find_labels(r, dimension, &variable);
@@ -52,8 +75,8 @@ static hs_status read_axis(const netcdf_reader *r, int dimension, size_t count, 
     if (!a->text && !a->index)
         return NETCDF_FAIL(r, HS_ENOMEM, "out of memory for %zu labels", r->path, count);
     if (type == NC_STRING)
-        error = nc_get_var_string(r->group, variable, a->text);
-    else if (type == NC_INT64)
+        return read_texts(r, variable, a);
+    if (type == NC_INT64)
         error = nc_get_var_longlong(r->group, variable, a->index);
     for (size_t i = 0; type == NC_NAT && i < count; i++)
         a->index[i] = (long long)i;
@@ -86,13 +109,12 @@ static size_t write_name(const netcdf_field *field, const axis *axes, bool label
         snprintf(number, sizeof number, "%lld", a->index ? a->index[at] : 0);
         if (!labels_alone)
             used = append(text, size, used, k == 0 ? "[" : ", ");
-        used = append(text, size, used, a->index ? number : a->text[at] ? a->text[at] : "");
+        used = append(text, size, used, a->index ? number : a->text[at]);
     }
     return labels_alone || extra == 0 ? used : append(text, size, used, "]");
 }
 
-static hs_status name_field(const netcdf_reader *r, const netcdf_field *field,
-                            hs_chain_names *names)
+static hs_status name_field(netcdf_reader *r, const netcdf_field *field, hs_chain_names *names)
 {
     axis axes[NETCDF_RANK] = { { 0 } };
     const int extra = field->rank - 2;
@@ -102,6 +124,9 @@ static hs_status name_field(const netcdf_reader *r, const netcdf_field *field,
     const bool labels_alone = r->fields == 1 && extra == 1 && axes[0].text;
     for (size_t i = 0; i < field->count && status == HS_OK; i++) {
         const size_t size = write_name(field, axes, labels_alone, i, NULL, 0) + 1;
+        status = hs__netcdf_claim(r, size, "names of coordinates");
+        if (status != HS_OK)
+            break;
         char *text = hs_arena_alloc(&names->text, size);
         if (!text)
             status = NETCDF_FAIL(r, HS_ENOMEM, "out of memory for names", r->path);
@@ -115,7 +140,7 @@ static hs_status name_field(const netcdf_reader *r, const netcdf_field *field,
     return status;
 }
 
-hs_status hs__netcdf_read_names(const netcdf_reader *r, hs_chain_names *names)
+hs_status hs__netcdf_read_names(netcdf_reader *r, hs_chain_names *names)
 {
     names->name = hs_arena_alloc(&names->text, r->dim * sizeof *names->name);
     if (!names->name)

@@ -66,26 +66,34 @@ static bool is_chain_draw(int group, const netcdf_field *field)
            has_name(group, field->dimension[1], "draw");
 }
 
+enum { DEFLATED = 1032 }; /* the most bytes that one byte can hold: a match of 258 in two bits */
+
+hs_status hs__netcdf_claim(netcdf_reader *r, size_t bytes, const char *what)
+{
+    char claimed[HS_BYTES_TEXT], there[HS_BYTES_TEXT];
+    r->claimed = hs_size_add(r->claimed, bytes);
+    if (r->claimed <= hs_size_product(r->bytes, DEFLATED))
+        return HS_OK;
+    return NETCDF_FAIL(r, HS_EFORMAT, "with %.100s it claims %s, which cannot be in a file of %s",
+                       r->path, what, hs_bytes_text(r->claimed, claimed),
+                       hs_bytes_text(r->bytes, there));
+}
+
 /* Adds a variable's numbers to the coordinates. */
-static hs_status add_field(netcdf_reader *r, netcdf_field *field)
+static hs_status add_field(netcdf_reader *r, netcdf_field *field, nc_type type)
 {
     const size_t chains = field->length[0], draws = field->length[1];
-    uint64_t numbers = 1;
+    size_t numbers = 1, size = 1;
     for (int i = 0; i < field->rank; i++) {
         if (field->length[i] == 0)
             return NETCDF_FAIL(r, HS_ESHAPE, "variable \"%.100s\" has no draws: axis %d is empty",
                                r->path, field->name, i);
-        if (field->length[i] > SIZE_MAX / 16 / numbers)
-            return NETCDF_FAIL(r, HS_EFORMAT, "variable \"%.100s\" is impossibly large", r->path,
-                               field->name);
-        numbers *= field->length[i];
+        numbers = hs_size_product(numbers, field->length[i]);
     }
-    /* Nothing can be compressed to less than a thousandth. */
-    if (numbers / 1024 > r->bytes)
-        return NETCDF_FAIL(
-            r, HS_EFORMAT,
-            "variable \"%.100s\" has %llu numbers, which cannot be in a file of %llu bytes",
-            r->path, field->name, (unsigned long long)numbers, (unsigned long long)r->bytes);
+    (void)nc_inq_type(r->group, type, NULL, &size);
+    const hs_status status = hs__netcdf_claim(r, hs_size_product(numbers, size), field->name);
+    if (status != HS_OK)
+        return status;
     if (r->fields > 0 && (chains != r->chains || draws != r->draws))
         return NETCDF_FAIL(
             r, HS_ESHAPE,
@@ -93,7 +101,7 @@ static hs_status add_field(netcdf_reader *r, netcdf_field *field)
             r->path, field->name, chains, draws, r->chains, r->draws);
     r->chains = chains;
     r->draws = draws;
-    field->count = (size_t)(numbers / chains / draws);
+    field->count = numbers / chains / draws;
     r->dim += field->count;
     r->field[r->fields++] = *field;
     return HS_OK;
@@ -120,7 +128,7 @@ static hs_status consider(netcdf_reader *r, int i, const char *wanted)
                            "the axes of variable \"%.100s\" do not begin with chain and draw",
                            r->path, field.name);
     if (is_wanted || (!wanted && draws && is_real(type)))
-        return add_field(r, &field);
+        return add_field(r, &field, type);
     return HS_OK;
 }
 
@@ -233,9 +241,10 @@ static hs_status read_all(netcdf_reader *r, int stats, hs_chains **chains)
         variable[i] = stats < 0 ? -1 : find_stat(r, stats, hs__netcdf_stats[i].name);
         keep |= variable[i] < 0 ? 0 : hs__netcdf_stats[i].keep;
     }
-    hs_status status = hs_chains_new(chains, r->chains, r->draws, r->dim, keep, NULL);
+    hs_message why;
+    hs_status status = hs_chains_new(chains, r->chains, r->draws, r->dim, keep, &why);
     if (status != HS_OK)
-        return NETCDF_FAIL(r, status, "out of memory for its draws", r->path);
+        return NETCDF_FAIL(r, status, "%s", r->path, why.text);
     hs_chains *c = *chains;
     for (size_t i = 0, offset = 0; i < r->fields && status == HS_OK; offset += r->field[i++].count)
         status = read_field(r, &r->field[i], offset, c);
@@ -322,7 +331,7 @@ hs_status hs_chains_load_netcdf(hs_chains **chains, const char *path,
         return NETCDF_FAIL(&r, HS_EIO, "cannot open it: %s", path, strerror(errno));
     if (!S_ISREG(found.st_mode))
         return NETCDF_FAIL(&r, HS_EIO, "not a regular file", path);
-    r.bytes = (uint64_t)found.st_size;
+    r.bytes = (size_t)found.st_size;
     hs__netcdf_lock();
     const hs_status status =
         load(&r, selection ? selection : &(hs_netcdf_selection){ 0 }, chains, names);

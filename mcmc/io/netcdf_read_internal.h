@@ -21,7 +21,8 @@ typedef struct {
 typedef struct {
     const char *path;
     hs_message *message;
-    uint64_t bytes;  /* of the file */
+    size_t bytes;    /* of the file */
+    size_t claimed;  /* bytes of numbers and names, by the file */
     int file, group; /* as the library calls them */
     size_t chains, draws, dim;
     netcdf_field *field;
@@ -34,7 +35,10 @@ typedef struct {
 /* Turns an error of the library into ours. */
 hs_status hs__netcdf_fail(const netcdf_reader *r, int error, const char *what);
 
+/* Counts bytes of numbers or names that are to be read next; HS_EFORMAT if the file cannot hold all that were counted. */
+hs_status hs__netcdf_claim(netcdf_reader *r, size_t bytes, const char *what);
+
 /* Names all coordinates. */
-hs_status hs__netcdf_read_names(const netcdf_reader *r, hs_chain_names *names);
+hs_status hs__netcdf_read_names(netcdf_reader *r, hs_chain_names *names);
 
 #endif

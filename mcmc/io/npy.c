@@ -248,9 +248,10 @@ static hs_status load(reader *r, hs_draws_order order, hs_chains **chains)
         return status;
     const int first = order == HS_DRAW_FIRST;
     const size_t count = (size_t)header.shape[first], draws = (size_t)header.shape[1 - first];
-    status = hs_chains_new(chains, count, draws, (size_t)header.shape[2], 0, NULL);
+    hs_message why;
+    status = hs_chains_new(chains, count, draws, (size_t)header.shape[2], 0, &why);
     if (status != HS_OK)
-        return READER_FAIL(r, status, "out of memory for its draws", r->path);
+        return READER_FAIL(r, status, "%s", r->path, why.text);
     hs_chains *c = *chains;
     const size_t numbers = count * draws * c->dim;
     status = first ? read_steps(r, c) : read_exactly(r, c->x, numbers * sizeof *c->x);
@@ -267,13 +268,14 @@ hs_status hs_chains_load(hs_chains **chains, const char *path, hs_draws_order or
     *chains = NULL;
     if (!path || (order != HS_CHAIN_FIRST && order != HS_DRAW_FIRST))
         return hs_message_fail(message, HS_EINVAL, "hs_chains_load: no path, or an unknown order");
-    reader r = { .file = fopen(path, "rbe"), .path = path, .message = message };
+    reader r = { .path = path, .message = message };
     struct stat found;
     hs_status status;
-    if (!r.file || fstat(fileno(r.file), &found) != 0) {
-        status = READER_FAIL(&r, HS_EIO, "cannot open it: %s", path, strerror(errno));
-    } else if (!S_ISREG(found.st_mode)) {
+    if (stat(path, &found) == 0 &&
+        !S_ISREG(found.st_mode)) { /* opening a pipe could wait for ever */
         status = READER_FAIL(&r, HS_EIO, "not a regular file", path);
+    } else if (!(r.file = fopen(path, "rbe")) || fstat(fileno(r.file), &found) != 0) {
+        status = READER_FAIL(&r, HS_EIO, "cannot open it: %s", path, strerror(errno));
     } else {
         r.length = (uint64_t)found.st_size;
         status = load(&r, order, chains);

@@ -110,7 +110,7 @@ static size_t thinned(size_t steps, size_t thin)
 
 /* ---- The first look: settings, header, number of rows ----------------------------------------- */
 
-static hs_status check_header(const source *s)
+static hs_status check_header(source *s)
 {
     const unsigned char first = (unsigned char)*s->header.at;
     if (!isalpha(first))
@@ -119,8 +119,8 @@ static hs_status check_header(const source *s)
             ", line %zu: expected the names of columns, which begin with a letter, found \"%.*s\"",
             s->path, s->text.line, span_shown(s->header, SHOWN), s->header.at);
     span line = s->header;
-    const size_t columns = count_fields(line);
-    for (size_t i = 0; i < columns; i++)
+    s->columns = count_fields(line);
+    for (size_t i = 0; i < s->columns; i++)
         if (span_length(next_field(&line)) == 0)
             return SOURCE_FAIL(s, HS_EFORMAT, ", line %zu, column %zu has no name", s->path,
                                s->text.line, i + 1);
@@ -147,9 +147,15 @@ static hs_status take_header(source *s)
 static hs_status count_draws(const source *s, size_t *skip, size_t *draws)
 {
     source rest = *s;
-    size_t rows = 0;
-    for (span line; next_line(&rest, &line);)
+    size_t rows = 0, wrong_line = 0, wrong = 0;
+    for (span line; next_line(&rest, &line);) {
+        const size_t count = is_comment(line) ? s->columns : count_fields(line);
+        if (count != s->columns && !wrong_line) {
+            wrong_line = rest.text.line;
+            wrong = count;
+        }
         rows += !is_comment(line);
+    }
     if (s->text.end[-1] != '\n')
         return SOURCE_FAIL(s, HS_EFORMAT, ", line %zu: truncated: the line does not end", s->path,
                            rest.text.line);
@@ -166,6 +172,10 @@ static hs_status count_draws(const source *s, size_t *skip, size_t *draws)
                            ": %s: it has %zu draws after %zu of the warm-up, its settings say %zu",
                            s->path, *draws < thinned(s->samples, thin) ? "truncated" : "damaged",
                            *draws, *skip, thinned(s->samples, thin));
+    /* Memory is taken next: rows that are too short would take more than the text has. */
+    if (wrong_line)
+        return SOURCE_FAIL(s, HS_EFORMAT, ", line %zu has %zu columns, the header has %zu", s->path,
+                           wrong_line, wrong, s->columns);
     if (*draws == 0)
         return SOURCE_FAIL(s, HS_EFORMAT, ": all of its %zu draws are of the warm-up", s->path,
                            rows);
@@ -194,7 +204,6 @@ static unsigned role_of(span name)
 static hs_status take_columns(source *s, unsigned *keep)
 {
     span line = s->header;
-    s->columns = count_fields(line);
     s->name = hs_arena_alloc(&s->memory, s->columns * sizeof *s->name);
     s->role = hs_arena_alloc(&s->memory, s->columns * sizeof *s->role);
     if (!s->name || !s->role)
@@ -249,10 +258,6 @@ static bool parse_number(span field, double *value)
 
 static hs_status take_row(const source *s, span line, hs_chains *c, size_t draw)
 {
-    const size_t count = count_fields(line);
-    if (count != s->columns)
-        return SOURCE_FAIL(s, HS_EFORMAT, ", line %zu has %zu columns, the header has %zu", s->path,
-                           s->text.line, count, s->columns);
     double *x = hs_chains_draw(c, 0, draw), value = 0;
     for (size_t i = 0; i < s->columns; i++) {
         const span field = next_field(&line), name = s->name[i];
@@ -327,14 +332,12 @@ hs_status hs__stan_csv_read(hs_chains **chains, hs_chain_names *names, const cha
 {
     char *bytes;
     size_t length = 0;
-    hs_status status = hs__dataset_read_file(path, SIZE_MAX / 4, &bytes, &length, message);
+    hs_status status = hs__text_read(path, SIZE_MAX, &bytes, &length, message);
     if (status != HS_OK)
         return status;
     source s = { .path = path, .message = message, .text = { bytes, bytes + length, 0 } };
     csv_locale locale;
-    if (memchr(bytes, '\0', length)) {
-        status = SOURCE_FAIL(&s, HS_EFORMAT, ": not a text file, so not one of CmdStan's", path);
-    } else if (!hs__csv_begin_numbers(&locale)) {
+    if (!hs__csv_begin_numbers(&locale)) {
         status = SOURCE_FAIL(&s, HS_ENOMEM, ": no \"C\" locale", path);
     } else {
         status = load(&s, chains, names);

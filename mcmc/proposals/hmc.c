@@ -9,6 +9,8 @@
 #undef HS_HERE
 #define HS_HERE "HMC"
 
+enum { MOST_LEAPFROGS = 10000 }; /* each is recorded on the tape */
+
 typedef struct {
     const hs_target *target;
     size_t leapfrogs, dim;
@@ -50,6 +52,10 @@ hs_proposal *hs_hmc(hs_session *s, const hs_target *target, const hs_hmc_options
         return SESSION_NULL(s, HS_EINVAL, "HMC: the step must be positive, and is %g", step);
     if (o->jitter >= 1)
         return SESSION_NULL(s, HS_EINVAL, "HMC: the jitter must be below 1, and is %g", o->jitter);
+    if (o->leapfrogs > MOST_LEAPFROGS)
+        return SESSION_NULL(s, HS_EINVAL,
+                            "HMC: %zu integrator steps of a proposal, and there can be at most %d",
+                            o->leapfrogs, (int)MOST_LEAPFROGS);
     if (!hs__all_positive(s, "HMC", "scale", o->scale, dim))
         return NULL;
     hs_params *ps = hs_session_params(s, 0);

@@ -101,7 +101,7 @@ static bool set_scheme(hs_session *s, const multi_scheme *m, const hs_multi_sche
     const double step = o->step > 0 ? o->step : 2.38 / sqrt((double)d);
     const double tau = step * step / 2; /* on a target of unit variance */
     const double noise = o->noise == 0 ? 0.01 : o->noise < 0 ? 0 : o->noise;
-    double *offset = hs_alloc_zero(NETWORKS * d, sizeof *offset), slope[NETWORKS] = { 0 };
+    double *offset = hs_alloc_zero(d, NETWORKS * sizeof *offset), slope[NETWORKS] = { 0 };
     if (!offset)
         return SESSION_FALSE(s, HS_ENOMEM, "out of memory");
     double *log_l = offset + SIGMA_L * d, *mu_d = offset + MU_D * d, *log_d = offset + SIGMA_D * d;
@@ -156,11 +156,11 @@ static bool check_options(hs_session *s, const hs_multi_scheme_options *o, size_
         hs_session_fail(s, HS_EINVAL, "multi-scheme: couplings need at least two dimensions");
     else if (o->start != HS_AS_NETWORKS && o->activation != HS_RELU)
         hs_session_fail(s, HS_EINVAL, "multi-scheme: only relu networks can start as a scheme");
-    else if (o->start != HS_AS_NETWORKS && width < 2 * o->dim)
+    else if (o->start != HS_AS_NETWORKS && width / 2 < o->dim)
         hs_session_fail(s, HS_EINVAL,
                         "multi-scheme: to start as a scheme in %zu dimensions, networks must be at "
                         "least %zu wide, and are %zu",
-                        o->dim, 2 * o->dim, width);
+                        o->dim, hs_size_product(2, o->dim), width);
     return hs_session_status(s) == HS_OK &&
            hs__all_positive(s, "multi-scheme", "sd", o->sd, o->dim);
 }
@@ -173,7 +173,7 @@ static hs_flow *interleaved(hs_params *ps, hs_flow *nice, size_t dim)
 {
     if (dim < 3) /* even and odd are the halves */
         return nice;
-    size_t *order = hs_alloc_zero(2 * dim, sizeof *order);
+    size_t *order = hs_alloc_zero(dim, 2 * sizeof *order);
     if (!order) {
         hs_params_fail(ps, HS_ENOMEM, "out of memory");
         return nice;

@@ -39,7 +39,7 @@ HS_API hs_proposal *hs_mala(hs_session *s, const hs_target *target, const hs_wal
 
 /** Options of hs_hmc(). */
 typedef struct {
-    size_t leapfrogs; /**< leapfrog steps of a proposal; 0: 5 */
+    size_t leapfrogs; /**< leapfrog steps of a proposal, at most 10000; 0: 5 */
     double step;      /**< first step; 0: 0.5 dim^(-1/4) */
     double jitter;    /**< each proposal has a uniform step on step (1 +- jitter), below 1; 0: 0.5,
                            negative: none. A trajectory of a whole period of a coordinate would

@@ -102,7 +102,7 @@ static hs_proposal *walk_new(hs_session *s, const hs_target *target, size_t dim,
         return NULL;
     hs_params *ps = hs_session_params(s, 0);
     walk *w = hs_session_alloc(s, sizeof *w);
-    double *scale = o.scale ? hs_session_alloc(s, dim * sizeof *scale) : NULL;
+    double *scale = o.scale ? hs_session_alloc(s, hs_size_product(dim, sizeof *scale)) : NULL;
     if (!ps || !w || (o.scale && !scale))
         return NULL;
     if (scale)

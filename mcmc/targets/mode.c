@@ -39,8 +39,8 @@ static hs_status newton_init(hs_session *s, newton *n, const hs_target *target, 
     const size_t d = hs_target_dim(target);
     double **const vectors[] = { &n->x, &n->next, &n->gradient, &n->step };
     double **const matrices[] = { &n->copies, &n->units, &n->hessian, &n->factor };
-    size_t square;
-    bool memory = hs_size_mul(d, d, &square);
+    const size_t square = hs_size_product(d, d);
+    bool memory = true;
     for (size_t i = 0; i < 4 && memory; i++) {
         *vectors[i] = hs_alloc_zero(d, sizeof(double));
         *matrices[i] = hs_alloc_zero(square, sizeof(double));
@@ -49,8 +49,9 @@ static hs_status newton_init(hs_session *s, newton *n, const hs_target *target, 
     n->dim = d;
     n->tape = memory ? hs_tape_new(HS_F64) : NULL;
     if (!n->tape)
-        return hs_session_fail(s, HS_ENOMEM, "out of memory: the mode of target \"%s\"",
-                               hs_target_name(target));
+        return hs_session_no_memory(s, hs_size_product(4, sizeof(double), hs_size_add(square, d)),
+                                    "out of memory for the mode of target \"%s\"",
+                                    hs_target_name(target));
     if (start)
         memcpy(n->x, start, d * sizeof *start);
     for (size_t i = 0; i < d; i++)

@@ -12,7 +12,8 @@ static void *owned_numbers(hs_session *s, size_t count, size_t size)
         return NULL;
     void *memory = hs_alloc_zero(count, size);
     if (!memory)
-        hs_session_fail(s, HS_ENOMEM, "out of memory: %zu numbers of a target", count);
+        hs_session_no_memory(s, hs_size_product(count, size),
+                             "out of memory for %zu numbers of a target", count);
     else if (!hs_session_own(s, memory, hs_free))
         memory = NULL;
     return memory;

@@ -234,6 +234,29 @@ START_TEST(plans_larger_than_memory)
 }
 END_TEST
 
+/* Outputs of 2.4 MB each fit by themselves, and not together. */
+START_TEST(outputs_that_do_not_fit_together)
+{
+    begin();
+    hs_plan *plan;
+    hs_message message;
+    const hs_var outputs[] = { hs_exp(rows3), hs_sin(rows3) };
+    const hs_plan_options options = { .starts = 100, .rows_per_start = 1000, .message = &message };
+    hs_memory_set_most(9000000);
+    ck_assert_int_eq(hs_plan_new(&plan, outputs, 2, &options), HS_OK);
+    hs_plan_free(plan);
+    hs_memory_set_most(4000000);
+    ck_assert_int_eq(hs_plan_new(&plan, outputs, 1, &options), HS_OK);
+    hs_plan_free(plan);
+    ck_assert_int_eq(hs_plan_new(&plan, outputs, 2, &options), HS_ENOMEM);
+    hs_memory_set_most(0);
+    ck_assert_ptr_null(plan);
+    ck_assert_msg(strstr(message.text, "out of memory for 100 starts of 1000 rows each: ") &&
+                      strstr(message.text, " are left"),
+                  "%s", message.text);
+}
+END_TEST
+
 START_TEST(missing_data)
 {
     begin();
@@ -317,6 +340,7 @@ static Suite *errors_suite(void)
     tcase_add_test(tests, passes);
     tcase_add_test(tests, interruptions);
     tcase_add_test(tests, plans_larger_than_memory);
+    tcase_add_test(tests, outputs_that_do_not_fit_together);
     tcase_add_test(tests, missing_data);
     tcase_add_test(tests, rows_cannot_use_a_sum_over_the_batch);
     suite_add_tcase(suite, tests);

@@ -81,6 +81,16 @@ says out '"file": "draws.csv"'
 expect 2 sample proposals/cross-mala-ab-initio.json --draws 50 --out draws.csv
 expect 0 diagnose draws_1.csv draws_2.csv --skip 10
 says out "2 chains of 40 draws in 2 dimensions"
+
+# ---- More than there is memory for: said before it is taken
+
+expect 1 sample proposals/cross-mala-ab-initio.json --draws 1000000000000
+says err "205 TB are needed, and .* are left"
+expect 1 sample proposals/cross-mala-ab-initio.json --draws 9007199254740992 --thin 9007199254740992
+says err "more steps than can be counted"
+expect 1 run cross --quick --case L=3 --objective ab-initio --steps 5 --chains 4294967296 --draws 2147483648 --out huge
+says err "out of memory for 9223372036854775808 points"
+says err "more than 18.4 EB are needed"
 rm proposals/cross-mala-ab-initio.hsp
 expect 1 sample proposals/cross-mala-ab-initio.json
 says err "cross-mala-ab-initio.hsp"

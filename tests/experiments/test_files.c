@@ -5,6 +5,7 @@
 
 #include <hastings/experiments/json_file.h>
 #include <hastings/experiments/run.h>
+#include <hastings/tensor/memory.h>
 
 #include "support/full_disk.h"
 #include "support/hs_check.h"
@@ -89,6 +90,32 @@ START_TEST(mistakes_are_named)
 }
 END_TEST
 
+/* Texts that never end, and folders. */
+START_TEST(what_is_no_file_is_refused)
+{
+    char folder[] = "/tmp/hastings_experiment_XXXXXX", path[64];
+    hs_message message = { "" };
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_ptr_null(app_json_read(folder, &message));
+    ck_assert_msg(strstr(message.text, "cannot read it: Is a directory"), "%s", message.text);
+    snprintf(path, sizeof path, "%s/own.json", folder);
+    FILE *out = fopen(path, "w");
+    ck_assert_ptr_nonnull(out);
+    fprintf(out, "{}%20000s", "");
+    ck_assert_int_eq(fclose(out), 0);
+    json_t *read = app_json_read(path, &message);
+    ck_assert_ptr_nonnull(read);
+    json_decref(read);
+    hs_memory_set_most(1500000);
+    ck_assert_ptr_null(app_json_read(path, &message));
+    ck_assert_ptr_null(app_experiment_load(path, &message));
+    hs_memory_set_most(0);
+    ck_assert_msg(strstr(message.text, "longer than 15 kB, a hundredth of the memory that is left"),
+                  "%s", message.text);
+    ck_assert_int_eq(unlink(path) | rmdir(folder), 0);
+}
+END_TEST
+
 /* A full disk: result.json is the old one, whole, and nothing else is left behind. */
 START_TEST(results_on_a_full_disk)
 {
@@ -126,6 +153,7 @@ static Suite *files_suite(void)
     TCase *files = tcase_create("files");
     tcase_add_test(files, those_of_the_program_load);
     tcase_add_test(files, results_on_a_full_disk);
+    tcase_add_test(files, what_is_no_file_is_refused);
     tcase_add_loop_test(files, mistakes_are_named, 0, sizeof mistakes / sizeof *mistakes);
     suite_add_tcase(suite, files);
     return suite;

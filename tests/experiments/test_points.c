@@ -54,6 +54,25 @@ START_TEST(test_exact)
 }
 END_TEST
 
+/* Numbers whose product wraps to a block of no bytes. */
+START_TEST(test_more_points_than_memory)
+{
+    app_points points;
+    const size_t n = (size_t)1 << 63;
+    const hs_target *t = app_spec_target(s, "cross");
+    ck_assert_int_eq(app_points_exact(&points, s, t, n, 1), HS_ENOMEM);
+    ck_session_failed(s, HS_ENOMEM, "out of memory for 9223372036854775808 points",
+                      "more than 18.4 EB are needed", "left");
+    ck_assert_ptr_null(points.x);
+    const app_reference_chain_options many = { .proposals = SIZE_MAX, .chains = n / 4 };
+    const hs_target *wide = app_spec_target(s, "gaussian,dim=8");
+    ck_assert_int_eq(app_points_reference(&points, s, wide, &many), HS_ENOMEM);
+    ck_session_failed(s, HS_ENOMEM, "out of memory for 2305843009213693952 chains",
+                      "more than 18.4 EB are needed");
+    ck_assert_ptr_null(points.x);
+}
+END_TEST
+
 START_TEST(test_exact_in_float32)
 {
     hs_session *f32 = hs_session_new(&(hs_session_options){ .seed = 1, .float32 = true });
@@ -333,6 +352,7 @@ static Suite *points_suite(void)
     tcase_set_timeout(t, 300);
     tcase_add_checked_fixture(t, begin, end);
     tcase_add_test(t, test_exact);
+    tcase_add_test(t, test_more_points_than_memory);
     tcase_add_test(t, test_exact_in_float32);
     tcase_add_test(t, test_exact_where_there_is_none);
     tcase_add_test(t, test_reference);

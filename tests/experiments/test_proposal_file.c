@@ -193,6 +193,12 @@ START_TEST(damage_is_told_apart)
     change("precision", json_string("f16"));
     ck_assert_says(refusal("cross", true), "its precision is \"f16\", not f32 or f64");
     save_again();
+    change("seed", json_integer(-1));
+    ck_assert_says(refusal("cross", true), "\"seed\" and \"replica\" cannot be negative");
+    save_again();
+    change("replica", json_integer(-1));
+    ck_assert_says(refusal("cross", true), "\"seed\" and \"replica\" cannot be negative");
+    save_again();
     change("proposal", json_string("multi-scheme,couplings=2,width=9,depth=2"));
     ck_assert_says(refusal("cross", true), "the parameters of ");
     save_again();

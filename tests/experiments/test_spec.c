@@ -391,6 +391,7 @@ static const struct {
     { "logistic,data=ripley,label=zz", { "no column is called \"zz\"" }, HS_EINVAL },
     { "logistic,data=ripley,prior_sd=0", { "prior_sd=0" }, HS_EINVAL },
     { "mnist,folder=/nowhere", { "/nowhere/train-" }, HS_EIO },
+    { "mnist,folder=/nowhere,zero=4294967301", { "classes 2147483647 and 6" }, HS_EINVAL },
 }, wrong_proposals[] = {
     { "random_walk", { "there is no proposal", "did you mean \"random-walk\"?" }, HS_EINVAL },
     { "random-walk,setp=1", { "did you mean \"step\"?" }, HS_EINVAL },

@@ -118,10 +118,35 @@ START_TEST(new_ones)
     ck_assert_int_eq(hs_chains_new(&c, 2, 0, 4, 0, &message), HS_EINVAL);
     ck_assert_ptr_nonnull(strstr(message.text, "2 chains of 0 draws in 4 dimensions"));
     ck_assert_ptr_null(c);
-    ck_assert_int_eq(hs_chains_new(&c, SIZE_MAX / 8, 100, 4, 0, &message), HS_EOVERFLOW);
-    ck_assert_int_eq(hs_chains_new(&c, 1, SIZE_MAX / 64, 1, 0, &message), HS_ENOMEM);
-    ck_assert_ptr_nonnull(strstr(message.text, "out of memory"));
+    const size_t half = (size_t)1 << 32;
+    const size_t huge[][3] = {
+        { SIZE_MAX / 8, 100, 4 }, { 1, SIZE_MAX / 64, 1 }, { half, half, 1 }, { 1, 1, SIZE_MAX }
+    };
+    for (size_t i = 0; i < sizeof huge / sizeof *huge; i++) {
+        ck_assert_int_eq(
+            hs_chains_new(&c, huge[i][0], huge[i][1], huge[i][2], HS_KEEP_ALL, &message),
+            HS_ENOMEM);
+        ck_assert_msg(strstr(message.text, "out of memory") && strstr(message.text, " are left"),
+                      "%s", message.text);
+        ck_assert_ptr_null(c);
+    }
     ck_assert_int_eq(hs_chains_new(NULL, 1, 1, 1, 0, &message), HS_EINVAL);
+}
+END_TEST
+
+/* 1000 draws in 1000 dimensions and four arrays beside them: 8 MB and 25 kB. */
+START_TEST(chains_are_refused_if_their_arrays_do_not_fit_together)
+{
+    hs_chains *c;
+    hs_message message;
+    hs_memory_set_most(8010000);
+    ck_assert_int_eq(hs_chains_new(&c, 1, 1000, 1000, HS_KEEP_ALL, &message), HS_ENOMEM);
+    ck_assert_str_eq(message.text, "out of memory for 1 chains of 1000 draws in 1000 dimensions: "
+                                   "8.03 MB are needed, and 8.01 MB are left");
+    ck_assert_ptr_null(c);
+    ck_assert_int_eq(hs_chains_new(&c, 1, 1000, 1000, 0, &message), HS_OK);
+    hs_chains_free(c);
+    hs_memory_set_most(0);
 }
 END_TEST
 
@@ -398,6 +423,7 @@ static Suite *suite(void)
     tcase_set_timeout(c, 120);
     tcase_add_checked_fixture(c, make_directory, remove_directory);
     tcase_add_test(c, new_ones);
+    tcase_add_test(c, chains_are_refused_if_their_arrays_do_not_fit_together);
     tcase_add_test(c, round_trip);
     tcase_add_test(c, exact_bytes);
     tcase_add_test(c, streams);

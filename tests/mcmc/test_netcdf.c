@@ -395,6 +395,40 @@ START_TEST(statistics_of_others)
 }
 END_TEST
 
+/* Small files that claim much: 100 variables of 8 MB without draws, and a long label that is part of many names. */
+START_TEST(claims_beyond_the_file)
+{
+    const double zero = 0;
+    foreign f = create("posterior", 1, 500000);
+    for (int i = 0; i < 100; i++) {
+        char name[16];
+        int x;
+        snprintf(name, sizeof name, "x%d", i);
+        ck_assert_int_eq(nc_def_var(f.group, name, NC_DOUBLE, 3, f.dimension, &x), NC_NOERR);
+        ck_assert_int_eq(nc_def_var_fill(f.group, x, NC_FILL, &zero), NC_NOERR);
+        ck_assert_int_eq(nc_def_var_chunking(f.group, x, NC_CHUNKED, (size_t[]){ 1, 1000, 1 }),
+                         NC_NOERR);
+    }
+    close_file(&f);
+    assert_load_fails(NULL, HS_EFORMAT, "which cannot be in a file of");
+
+    static char label[100001];
+    const char *labels[] = { label };
+    int one, many, axis, x;
+    memset(label, 'a', sizeof label - 1);
+    f = create("posterior", 1, 1);
+    ck_assert_int_eq(nc_def_dim(f.group, "one", 1, &one), NC_NOERR);
+    ck_assert_int_eq(nc_def_dim(f.group, "many", 20000, &many), NC_NOERR);
+    ck_assert_int_eq(nc_def_var(f.group, "one", NC_STRING, 1, &one, &axis), NC_NOERR);
+    ck_assert_int_eq(nc_put_var_string(f.group, axis, labels), NC_NOERR);
+    const int axes[] = { f.dimension[0], f.dimension[1], one, many };
+    ck_assert_int_eq(nc_def_var(f.group, "x", NC_DOUBLE, 4, axes, &x), NC_NOERR);
+    ck_assert_int_eq(nc_def_var_fill(f.group, x, NC_FILL, &zero), NC_NOERR);
+    close_file(&f);
+    assert_load_fails(NULL, HS_EFORMAT, "with names of coordinates it claims");
+}
+END_TEST
+
 START_TEST(wrong_files_of_others)
 {
     foreign f = create("prior", 2, 4);
@@ -413,7 +447,7 @@ START_TEST(wrong_files_of_others)
     ck_assert_int_eq(nc_def_var(f.group, "x", NC_DOUBLE, 3, f.dimension, &x), NC_NOERR);
     ck_assert_int_eq(nc_def_var_chunking(f.group, x, NC_CHUNKED, (size_t[]){ 1, 1, 1 }), NC_NOERR);
     close_file(&f);
-    assert_load_fails(NULL, HS_EFORMAT, "\"x\" has 2000000000 numbers, which cannot be");
+    assert_load_fails(NULL, HS_EFORMAT, "with x it claims 16 GB, which cannot be in a file of");
     f = create("posterior", 2, 4);
     int many[20];
     for (int i = 0; i < 20; i++)
@@ -682,6 +716,7 @@ static Suite *suite(void)
     tcase_add_test(c, files_of_others);
     tcase_add_test(c, data_sets_without_groups);
     tcase_add_test(c, statistics_of_others);
+    tcase_add_test(c, claims_beyond_the_file);
     tcase_add_test(c, wrong_files_of_others);
     tcase_add_test(c, damaged_files);
     tcase_add_test(c, flipped_bits);

@@ -149,6 +149,8 @@ START_TEST(bad_options_are_named)
     ck_session_failed(s, HS_EINVAL, "MALA", "step");
     ck_assert_ptr_null(hs_hmc(s, two, &(hs_hmc_options){ .step = (double)INFINITY }));
     ck_session_failed(s, HS_EINVAL, "HMC", "step");
+    ck_assert_ptr_null(hs_hmc(s, two, &(hs_hmc_options){ .leapfrogs = 10001 }));
+    ck_session_failed(s, HS_EINVAL, "HMC", "10001 integrator steps", "at most 10000");
     ck_assert_ptr_null(hs_multi_scheme(s, &(hs_multi_scheme_options){ .width = 8 }));
     ck_session_failed(s, HS_EINVAL, "multi-scheme", "dimensions");
     ck_assert_ptr_null(hs_multi_scheme(s, &(hs_multi_scheme_options){ .dim = 1, .couplings = 1 }));

@@ -424,6 +424,14 @@ START_TEST(bad_options_are_named)
     ck_session_failed(s, HS_ESHAPE, "standard", "3", "2");
     ck_assert_ptr_null(hs_sample(s, two, NULL, NULL));
     ck_session_failed(s, HS_EINVAL, "proposal");
+    const size_t half = (size_t)1 << 32;
+    ck_assert_ptr_null(
+        hs_sample(s, two, p, &(hs_sample_options){ .draws = half, .thin = half, .chains = 1 }));
+    ck_session_failed(s, HS_EOVERFLOW, "sampling: more steps than can be counted");
+    ck_assert_ptr_null(hs_sample(s, two, p, &(hs_sample_options){ .warmup = SIZE_MAX - 50 }));
+    ck_session_failed(s, HS_EOVERFLOW, "sampling: more steps than can be counted");
+    ck_assert_ptr_null(hs_sample(s, two, p, &(hs_sample_options){ .draws = half * 1024 }));
+    ck_session_failed(s, HS_ENOMEM, "5 chains of 4398046511104 draws", "902 TB are needed");
     hs_chains *c = hs_sample(s, two, p, NULL); /* nothing of this did harm; the defaults */
     ck_session_ok(s);
     ck_assert(c->chains == 5 && c->draws == 1000 && c->dim == 2);

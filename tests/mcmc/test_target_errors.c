@@ -77,8 +77,12 @@ static hs_target *bad(hs_session *s, int which)
         return hs_target_banana(s, 2, &(hs_banana_options){ .curvature = infinity });
     case 27:
         return hs_target_funnel(s, 1, NULL);
-    default:
+    case 28:
         return hs_target_funnel(s, 2, &(hs_funnel_options){ .sd = -3 });
+    case 29:
+        return hs_target_funnel(s, SIZE_MAX / 4, NULL);
+    default:
+        return hs_target_augment(s, hs_target_funnel(s, 3, NULL), SIZE_MAX);
     }
 }
 
@@ -112,6 +116,8 @@ static const char *const complaints[] = {
     "target \"banana\": curvature 0 is inf",
     "target \"funnel\" has 1 dimension, and needs at least 2",
     "target \"funnel\": standard deviation 0 is -3",
+    "target \"funnel\" has more dimensions than there can be",
+    "target \"funnel\" has more dimensions than there can be",
 };
 
 START_TEST(bad_input_is_named)

@@ -1,6 +1,8 @@
 /* Training: same bits for any number of threads and after any interruption, start points, callbacks,
  * adapted numbers. */
+#include "mcmc/trainer_internal.h"
 #include "support/mcmc_catalogue.h"
+#include <hastings/nn/file.h>
 
 enum { STARTS = 8, PROPOSALS = 20, STEPS = 60, POINTS = 50 };
 
@@ -190,6 +192,60 @@ static hs_status resume(hs_session **s)
     *s = b.session;
     return status;
 }
+
+/* Sets a number of the second file of a checkpoint, whose checksum is then right again. */
+static void forge(const char *file, const char *name, size_t i, double number)
+{
+    static const double zeros[CHECKPOINT_RECORD];
+    hs_message message;
+    hs_params *ps = hs_params_new(HS_F64, 0);
+    hs_params_add(ps, "step", hs_dims(2), hs_init_values(zeros));
+    hs_params_add(ps, "seed", hs_dims(2), hs_init_values(zeros));
+    hs_params_add(ps, "adapted", hs_dims(1), hs_init_values(zeros));
+    hs_params_add(ps, "record", hs_dims(CHECKPOINT_RECORD), hs_init_values(zeros));
+    hs_params_add(ps, "chains", hs_dims(2 * STARTS), hs_init_values(zeros));
+    ck_assert_msg(hs_params_load(ps, NULL, file, &message) == HS_OK, "%s", message.text);
+    ((double *)hs_param_values(hs_params_find(ps, name)))[i] = number;
+    ck_assert_int_eq(hs_params_save(ps, NULL, file, &message), HS_OK);
+    hs_params_free(ps);
+}
+
+START_TEST(forged_checkpoints_are_refused)
+{
+    const struct {
+        const char *name;
+        size_t i;
+        double number;
+    } numbers[] = { { "step", 1, (double)NAN },
+                    { "step", 0, -1 },
+                    { "step", 1, 0x1p32 },
+                    { "seed", 0, 0.5 },
+                    { "seed", 1, (double)INFINITY },
+                    { "record", 0, HS_CURVE + 1 },
+                    { "record", 1, (double)NAN },
+                    { "record", 3, -1 },
+                    { "record", 2, (double)INFINITY } };
+    hs_session *s;
+    enter_directory();
+    char file[160];
+    snprintf(file, sizeof file, "%s.20", path);
+    bench b = new_bench(ONLINE, 1, false, mk_networks_flow);
+    b.options.checkpoint = path;
+    b.options.steps = 20;
+    ck_assert_int_eq(hs_train(b.session, b.target, b.proposal, &b.options, NULL), HS_OK);
+    free_bench(&b);
+    run_shell("d=%s; cp -r $d $d.copy");
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        forge(file, numbers[i].name, numbers[i].i, numbers[i].number);
+        ck_assert_int_eq(resume(&s), HS_EFORMAT);
+        ck_session_failed(s, HS_EFORMAT, "state.20: damaged", numbers[i].name);
+        hs_session_free(s);
+        run_shell("d=%s; cp $d.copy/* $d/");
+    }
+    run_shell("rm -r %s.copy");
+    leave_directory();
+}
+END_TEST
 
 START_TEST(damaged_checkpoints_are_refused)
 {
@@ -441,6 +497,7 @@ static Suite *train_suite(void)
     tcase_add_loop_test(tcase, a_resumed_training_has_the_same_bits, 0, 2 * MODES);
     tcase_add_test(tcase, a_killed_training_goes_on_from_its_checkpoint);
     tcase_add_test(tcase, damaged_checkpoints_are_refused);
+    tcase_add_test(tcase, forged_checkpoints_are_refused);
     tcase_add_test(tcase, online_batches_start_where_the_chains_are);
     tcase_add_test(tcase, stored_points_are_picked_uniformly);
     tcase_add_test(tcase, progress_is_told_in_order_and_to_the_end);

@@ -221,6 +221,13 @@ START_TEST(bad_options_are_named)
     hs_train_options o = { .objective = good, .steps = 2 };
     ck_assert_int_eq(hs_train(s, two, p, &(hs_train_options){ .steps = 1 }, NULL), HS_EINVAL);
     ck_session_failed(s, HS_EINVAL, "objective");
+    /* The hundredth of so many steps, rounded up, would be 0. */
+    const hs_train_options endless = { .objective = good, .steps = UINT64_MAX };
+    ck_assert_int_eq(hs_train(s, two, p, &endless, NULL), HS_EOVERFLOW);
+    ck_session_failed(s, HS_EOVERFLOW, "training: more steps than can be counted");
+    hs_evaluation e;
+    ck_assert_int_eq(hs_evaluate(s, two, p, &o, SIZE_MAX, &e), HS_EOVERFLOW);
+    ck_session_failed(s, HS_EOVERFLOW, "an evaluation: more steps than can be counted");
     ck_assert_int_eq(hs_train(s, NULL, p, &o, NULL), HS_EINVAL);
     ck_session_failed(s, HS_EINVAL, "target");
     ck_assert_int_eq(hs_train(s, two, NULL, &o, NULL), HS_EINVAL);
@@ -247,7 +254,6 @@ START_TEST(bad_options_are_named)
     o.n_points = 0;
     ck_assert_int_eq(hs_train(s, two, p, &o, NULL), HS_EINVAL);
     ck_session_failed(s, HS_EINVAL, "online");
-    hs_evaluation e;
     o = (hs_train_options){ .objective = good };
     ck_assert_int_eq(hs_evaluate(s, two, p, &o, 0, &e), HS_EINVAL);
     ck_session_failed(s, HS_EINVAL, "batch");

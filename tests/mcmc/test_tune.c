@@ -344,6 +344,13 @@ START_TEST(bad_input_is_named)
     ck_assert_int_eq(hs_tune(s, t, p, &(hs_tune_options){ .acceptance = (double)NAN }, NULL),
                      HS_EINVAL);
     ck_session_failed(s, HS_EINVAL, "acceptance");
+    ck_assert_int_eq(hs_tune(s, t, p, &(hs_tune_options){ .steps = SIZE_MAX - 50 }, NULL),
+                     HS_EOVERFLOW);
+    ck_session_failed(s, HS_EOVERFLOW, "tuning: more steps than can be counted");
+    hs_memory_set_most(3000000);
+    ck_assert_int_eq(hs_tune(s, t, p, &(hs_tune_options){ .chains = 100000 }, NULL), HS_ENOMEM);
+    hs_memory_set_most(0);
+    ck_session_failed(s, HS_ENOMEM, "out of memory for 100000 starts", "MB are needed", "left");
     ck_assert_int_eq(hs_tune(s, t, mk_mixture(s, t), NULL, NULL), HS_EINVAL);
     ck_session_failed(s, HS_EINVAL, "step", "position-mixture");
     ck_assert_int_eq(hs_tune(s, t, mk_walk_diagonal(s, t), NULL, NULL), HS_EINVAL);

@@ -197,6 +197,17 @@ START_TEST(wrong_options_stick_to_the_store)
     ps = hs_params_new(HS_F64, 0);
     hs_mlp_new(ps, &(hs_mlp_options){ .name = name, .in = 2, .out = 1 });
     assert_store(ps, HS_EINVAL, "at most 127 fit");
+
+    const size_t half = (size_t)1 << 32;
+    const hs_mlp_options deep = { .in = 2, .out = 1, .width = 8, .depth = (size_t)1 << 63 };
+    ps = hs_params_new(HS_F64, 0);
+    hs_mlp_new(ps, &deep);
+    assert_store(ps, HS_ENOMEM,
+                 "network \"mlp\" of width 8 and depth 9223372036854775808: more than");
+    const hs_mlp_options wide = { .in = 2, .out = 1, .width = half, .depth = 2 };
+    ps = hs_params_new(HS_F64, 0);
+    hs_mlp_new(ps, &wide);
+    assert_store(ps, HS_ENOMEM, "width 4294967296 and depth 2: more than 18.4 EB are needed");
 }
 END_TEST
 

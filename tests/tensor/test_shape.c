@@ -96,6 +96,16 @@ START_TEST(overflow_is_seen)
     ck_assert(!hs_size_mul(root, root, &out));
     ck_assert(!hs_size_mul(SIZE_MAX, 2, &out));
     ck_assert(out == SIZE_MAX);
+    ck_assert_uint_eq(hs_size_product(7), 7);
+    ck_assert_uint_eq(hs_size_product(2, 3, 4), 24);
+    ck_assert_uint_eq(hs_size_product(root - 1, root), (root - 1) * root);
+    ck_assert_uint_eq(hs_size_product(root, root), SIZE_MAX);
+    ck_assert_uint_eq(hs_size_product(root, root, 2), SIZE_MAX);
+    ck_assert_uint_eq(hs_size_product(root, root, 0), 0);
+    ck_assert_uint_eq(hs_size_add(SIZE_MAX - 1, 1), SIZE_MAX);
+    ck_assert_uint_eq(hs_size_add(SIZE_MAX - 1, 2), SIZE_MAX);
+    ck_assert_uint_eq(hs_size_add(SIZE_MAX, SIZE_MAX), SIZE_MAX);
+    ck_assert_uint_eq(hs_size_add(2, 3), 5);
 }
 END_TEST
 
@@ -166,6 +176,50 @@ START_TEST(impossible_sizes_give_null)
     ck_assert_ptr_null(hs_arena_alloc(&arena, SIZE_MAX - 7));
     ck_assert_ptr_nonnull(hs_arena_alloc(&arena, 8)); /* usable after a failure */
     hs_arena_free(&arena);
+}
+END_TEST
+
+START_TEST(a_block_larger_than_the_memory_left_is_refused)
+{
+    const size_t all = hs_memory_left();
+    char *block = hs_alloc(3 << 20);
+    ck_assert_ptr_nonnull(block);
+    ck_assert_uint_le(hs_memory_left(), all - (3 << 20));
+    hs_memory_set_most(5 << 20);
+    ck_assert_ptr_null(hs_alloc(3 << 20));
+    ck_assert_ptr_null(hs_alloc_zero(3, 1 << 20));
+    ck_assert_ptr_null(hs_grow(block, 3 << 20, 4 << 20));
+    block[(3 << 20) - 1] = 1; /* it is still there */
+    hs_free(hs_alloc(1 << 20));
+    hs_free(block);
+    block = hs_alloc(3 << 20);
+    ck_assert_ptr_nonnull(block);
+    hs_memory_set_most(1 << 20);
+    ck_assert_uint_eq(hs_memory_left(), 0);
+    hs_free(block);
+    hs_memory_set_most(0);
+    ck_assert_uint_eq(hs_memory_left(), all);
+}
+END_TEST
+
+START_TEST(a_want_of_memory_is_told_in_bytes)
+{
+    char text[HS_BYTES_TEXT];
+    ck_assert_str_eq(hs_bytes_text(0, text), "0 bytes");
+    ck_assert_str_eq(hs_bytes_text(999, text), "999 bytes");
+    ck_assert_str_eq(hs_bytes_text(1000, text), "1 kB");
+    ck_assert_str_eq(hs_bytes_text(999600, text), "1 MB");
+    ck_assert_str_eq(hs_bytes_text(25300000000, text), "25.3 GB");
+    ck_assert_str_eq(hs_bytes_text(SIZE_MAX, text), "more than 18.4 EB");
+    hs_message message;
+    hs_memory_set_most(hs_memory_left());
+    ck_assert_int_eq(hs_memory_fail(&message, 7, "no room for %d", 5), HS_ENOMEM);
+    ck_assert_str_eq(message.text, "no room for 5: 7 bytes are needed");
+    hs_memory_set_most(1);
+    ck_assert_int_eq(hs_memory_fail(&message, (size_t)1 << 40, "no room"), HS_ENOMEM);
+    ck_assert_str_eq(message.text, "no room: 1.1 TB are needed, and 1 bytes are left");
+    ck_assert_int_eq(hs_memory_fail(NULL, 8, "no room"), HS_ENOMEM);
+    hs_memory_set_most(0);
 }
 END_TEST
 
@@ -255,6 +309,8 @@ static Suite *shape_suite(void)
     TCase *memory = tcase_create("memory");
     tcase_add_test(memory, blocks_are_aligned);
     tcase_add_test(memory, impossible_sizes_give_null);
+    tcase_add_test(memory, a_block_larger_than_the_memory_left_is_refused);
+    tcase_add_test(memory, a_want_of_memory_is_told_in_bytes);
     tcase_add_test(memory, growing_keeps_what_was_there);
     tcase_add_test(memory, arenas_free_everything);
     suite_add_tcase(suite, memory);
