@@ -57,7 +57,7 @@ function(hastings_kernels folder layers)
             add_library(${target} OBJECT ${ARGN})
             hastings_flags(${target})
             target_compile_options(${target} PRIVATE ${flags_${isa}} -O3 -ffp-contract=fast
-                                   -Wno-psabi -Wno-pedantic -Wno-conversion)
+                                   -Wno-psabi -Wno-pedantic -Wno-conversion ${HS_KERNEL_FLAGS})
             string(COMPARE EQUAL ${type} f64 is_f64)
             target_compile_definitions(${target} PRIVATE HS_KERNEL_ISA=${isa}
                                        HS_KERNEL_TYPE=${type} HS_KERNEL_F64=$<BOOL:${is_f64}>)
