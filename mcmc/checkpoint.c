@@ -1,5 +1,6 @@
 #include "trainer_internal.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,11 +17,20 @@ static void add_integer(hs_params *ps, const char *name, uint64_t value)
     hs_params_add(ps, name, hs_dims(2), hs_init_values(halves));
 }
 
-static uint64_t get_integer(hs_params *ps, const char *name)
+static bool is_half(double x)
+{
+    return x >= 0 && x <= 0xffffffff && floor(x) == x;
+}
+
+/* False if the file has other numbers than add_integer() makes. */
+static bool get_integer(hs_params *ps, const char *name, uint64_t *value)
 {
     double halves[2];
     hs_param_get(hs_params_find(ps, name), halves);
-    return (uint64_t)halves[0] << 32 | (uint64_t)halves[1];
+    if (!is_half(halves[0]) || !is_half(halves[1]))
+        return false;
+    *value = (uint64_t)halves[0] << 32 | (uint64_t)halves[1];
+    return true;
 }
 
 /* What is not parameters or optimiser, as a store. */
@@ -49,20 +59,32 @@ static hs_params *state_store(const checkpoint *c, hs_dtype dtype)
     return ps;
 }
 
-static void take_state(checkpoint *c, hs_params *ps, hs_dtype dtype)
+/* A record's counts come first, and the first of them is of points of a curve. */
+static bool is_record(const double *record)
 {
-    *c->step = get_integer(ps, "step");
-    *c->seed = get_integer(ps, "seed");
-    hs_param_get(hs_params_find(ps, "adapted"), c->adapted);
+    bool sound = record[0] <= HS_CURVE;
+    for (int i = 0; i < CHECKPOINT_COUNTS; i++)
+        sound = sound && record[i] >= 0 && record[i] <= 0x1p53 && floor(record[i]) == record[i];
+    return sound;
+}
+
+/* False if a number that counts is none. */
+static bool take_state(checkpoint *c, hs_params *ps, hs_dtype dtype)
+{
     hs_param_get(hs_params_find(ps, "record"), c->record);
+    if (!is_record(c->record) || !get_integer(ps, "step", c->step) ||
+        !get_integer(ps, "seed", c->seed) ||
+        (c->kept && !get_integer(ps, "kept_step", c->kept_step)))
+        return false;
+    hs_param_get(hs_params_find(ps, "adapted"), c->adapted);
     if (c->kept) {
-        *c->kept_step = get_integer(ps, "kept_step");
         hs_param_get(hs_params_find(ps, "kept_adapted"), c->kept_adapted);
         hs_param_get(hs_params_find(ps, "kept"), c->kept);
     }
     const double *chains = c->chains ? hs_param_values(hs_params_find(ps, "chains")) : NULL;
     if (chains)
         hs_numbers_set(dtype, c->chains, c->numbers, chains);
+    return true;
 }
 
 static bool state_path(hs_session *s, const char *path, const hs_optimizer *o, char *text,
@@ -91,8 +113,10 @@ bool hs__checkpoint_read(hs_session *s, const char *path, checkpoint *c)
     }
     if (!status)
         status = hs_params_load(state, NULL, beside, &message);
+    if (!status && !take_state(c, state, hs_session_dtype(s)))
+        status =
+            hs_message_fail(&message, HS_EFORMAT, "%.300s: damaged: a count is not one", beside);
     if (!status) {
-        take_state(c, state, hs_session_dtype(s));
         memcpy(c->previous, beside, sizeof beside);
     } else {
         hs_session_fail(s, status, "checkpoint: %s", message.text);

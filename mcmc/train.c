@@ -414,7 +414,8 @@ hs_status hs_train(hs_session *s, const hs_target *target, const hs_proposal *pr
     if (ok && t.options.checkpoint) {
         move_record(&t, write_number);
         ok = hs__checkpoint_read(s, t.options.checkpoint, &c);
-        move_record(&t, read_number);
+        if (ok)
+            move_record(&t, read_number);
     }
     while (ok && t.step < t.options.steps && !t.result->stopped) {
         ok = one_step(&t);

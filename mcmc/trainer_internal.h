@@ -31,7 +31,7 @@ bool hs__batch_run(batch *b, uint64_t seed, uint64_t step);
 /* The state of a training on disk, in two files of the format of nn/file.h: `path` holds parameters and
  * optimiser, `path`.N, where N is the optimiser's number of steps, the rest. The second is written first
  * and the one before removed last, so that at any time `path` and the file it names belong together. */
-enum { CHECKPOINT_PATH = 4096, CHECKPOINT_RECORD = 9 + 3 * HS_CURVE };
+enum { CHECKPOINT_PATH = 4096, CHECKPOINT_COUNTS = 4, CHECKPOINT_RECORD = 9 + 3 * HS_CURVE };
 
 typedef struct {
     uint64_t *step, *seed;
@@ -43,7 +43,7 @@ typedef struct {
     uint64_t *kept_step; /* what a roll-back goes back to, if kept is not NULL */
     double *kept_adapted;
     double *kept;
-    double *record;                 /* [CHECKPOINT_RECORD]: of what was reported so far */
+    double *record; /* [CHECKPOINT_RECORD]: of what was reported so far, counts first */
     char previous[CHECKPOINT_PATH]; /* the second file that is on disk, or "" */
 } checkpoint;
 

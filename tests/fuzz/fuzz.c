@@ -9,11 +9,13 @@
 bool fuzz_accepted;
 
 static char folder[FUZZ_PATH / 2];
-static long living; /* blocks of the library that have not been given back */
+static long living;       /* blocks of the library that have not been given back */
+static char refusal[512]; /* the last sentence of a refusal */
 
 void fuzz_fail(const char *file, int line, const char *condition)
 {
-    fprintf(stderr, "%s:%d: %s does not hold\n", file, line, condition);
+    fprintf(stderr, "%s:%d: %s does not hold; the last refusal was \"%s\"\n", file, line, condition,
+            refusal);
     abort();
 }
 
@@ -109,6 +111,7 @@ static void remove_ours(void)
 bool fuzz_refused(const char *sentence)
 {
     fuzz_check(sentence && sentence[0]);
+    snprintf(refusal, sizeof refusal, "%s", sentence);
     return false;
 }
 
