@@ -10,12 +10,13 @@ fuzz() {
         ;;
     esac
     build fuzz fuzz_harnesses
+    # shellcheck disable=SC2046
     [ $# -gt 0 ] || set -- $(cut -d ' ' -f 1 build/fuzz/harnesses)
     scratch=$(mktemp -d /dev/shm/hastings-fuzz.XXXXXX)
     trap 'rm -rf "$scratch"' EXIT
     export TMPDIR="$scratch" minutes
     export ASAN_OPTIONS=allocator_may_return_null=1
-    export LSAN_OPTIONS=suppressions=tests/leaks.supp:print_suppressions=0
+    export LSAN_OPTIONS=suppressions=tests/fuzz/leaks.supp:print_suppressions=0
     printf '%s\n' "$@" | xargs -P "$(nproc)" -n 1 sh -c '. cmake/fuzz.sh && fuzz_one "$1"' fuzz
     {
         printf 'harness\texecutions\tedges\tfindings\n'
@@ -29,20 +30,19 @@ fuzz() {
 
 # Runs a harness until its time is over or it finds something.
 fuzz_one() {
-    folders=$(sed -n "s/^$1 //p" build/fuzz/harnesses)
-    if [ -z "$folders" ]; then
+    if ! row=$(grep "^$1 " build/fuzz/harnesses); then
         echo "There is no harness $1" >&2
         return 255
     fi
+    words=${row##* }
+    seeds=${row% *}
+    folders=tests/fuzz/seeds/${seeds#* }
+    [ ! -d "tests/fuzz/findings/$1" ] || folders="$folders tests/fuzz/findings/$1"
     mkdir -p "build/fuzz/corpus/$1" "build/fuzz/findings/$1" build/fuzz/logs
-    dictionary=tests/fuzz/dictionaries/$1.dict
-    [ -e "$dictionary" ] || dictionary=/dev/null
-    known=tests/fuzz/findings/$1
-    [ -d "$known" ] || known=
     # shellcheck disable=SC2086
     "build/fuzz/tests/fuzz/fuzz_$1" -max_total_time=$((60 * minutes)) -rss_limit_mb=2048 -timeout=10 \
-        -dict="$dictionary" -artifact_prefix="build/fuzz/findings/$1/" -print_final_stats=1 \
-        "build/fuzz/corpus/$1" $folders $known >"build/fuzz/logs/$1" 2>&1 || true
+        -dict="tests/fuzz/dictionaries/$words.dict" -artifact_prefix="build/fuzz/findings/$1/" \
+        -print_final_stats=1 "build/fuzz/corpus/$1" $folders >"build/fuzz/logs/$1" 2>&1 || true
 }
 
 # A line of the table, from what libFuzzer wrote.

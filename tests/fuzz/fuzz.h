@@ -33,8 +33,10 @@ enum { FUZZ_LARGEST = 64 << 20, FUZZ_PATH = 512 };
 bool fuzz_one(const uint8_t *data, size_t size);
 
 /* The entry points of libFuzzer, which replay.c calls too. */
+/* NOLINTBEGIN(readability-identifier-naming) */
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+/* NOLINTEND(readability-identifier-naming) */
 
 /* Whether the last input was accepted. */
 extern bool fuzz_accepted;

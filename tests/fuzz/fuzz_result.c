@@ -1,8 +1,6 @@
-/* Results of runs as JSON files, and all that is made of them: tables, pictures, page, document. */
+/* Results of runs as JSON files, and the tables and the document that are made of them. fuzz_page.c makes the rest. */
 #include <hastings/cli/report/report.h>
 #include <hastings/cli/report/table.h>
-
-#include <string.h>
 
 #include "fuzz.h"
 
@@ -15,6 +13,16 @@ static void print_tables(const json_t *result)
     fclose(f);
 }
 
+/* The same results give the same bytes. */
+static void write_documents(const char *path)
+{
+    hs_message message;
+    const char *one = fuzz_path("one.md"), *two = fuzz_path("two.md");
+    fuzz_check(app_results_write(one, &path, 1, &message) == HS_OK);
+    fuzz_check(app_results_write(two, &path, 1, &message) == HS_OK);
+    fuzz_check(fuzz_same_files(one, two));
+}
+
 bool fuzz_one(const uint8_t *data, size_t size)
 {
     hs_message message;
@@ -24,13 +32,6 @@ bool fuzz_one(const uint8_t *data, size_t size)
         return fuzz_refused(message.text);
     print_tables(result);
     json_decref(result);
-    const char *one = fuzz_path("one.md"), *two = fuzz_path("two.md");
-    fuzz_check(app_results_write(one, &path, 1, &message) == HS_OK);
-    fuzz_check(app_results_write(two, &path, 1, &message) == HS_OK);
-    fuzz_check(fuzz_same_files(one, two));
-    char folder[FUZZ_PATH];
-    snprintf(folder, sizeof folder, "%s", path);
-    *strrchr(folder, '/') = '\0';
-    fuzz_check(app_report_write(folder, &message) == HS_OK);
+    write_documents(path);
     return true;
 }
