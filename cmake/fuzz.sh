@@ -4,7 +4,7 @@
 fuzz() {
     minutes=1
     case ${1:-} in
-    [0-9]*)
+    [1-9]*)
         minutes=$1
         shift
         ;;
