@@ -59,7 +59,7 @@ static hs_params *state_store(const checkpoint *c, hs_dtype dtype)
     return ps;
 }
 
-/* A record's counts come first, and the first of them is of points of a curve. */
+/* Whether the counts of a record, which come first, are counts; number 0 is of points in the curve. */
 static bool is_record(const double *record)
 {
     bool sound = record[0] <= HS_CURVE;
@@ -68,7 +68,7 @@ static bool is_record(const double *record)
     return sound;
 }
 
-/* False if a number that counts is none. */
+/* False if a count is negative, broken or too large. */
 static bool take_state(checkpoint *c, hs_params *ps, hs_dtype dtype)
 {
     hs_param_get(hs_params_find(ps, "record"), c->record);
@@ -115,7 +115,8 @@ bool hs__checkpoint_read(hs_session *s, const char *path, checkpoint *c)
         status = hs_params_load(state, NULL, beside, &message);
     if (!status && !take_state(c, state, hs_session_dtype(s)))
         status =
-            hs_message_fail(&message, HS_EFORMAT, "%.300s: damaged: a count is not one", beside);
+            hs_message_fail(&message, HS_EFORMAT,
+                            "%.300s: damaged: a count is negative, broken or too large", beside);
     if (!status) {
         memcpy(c->previous, beside, sizeof beside);
     } else {
