@@ -3,7 +3,8 @@
 #     its own with its public headers alone, so neither an upward #include nor one of another folder's
 #     internal header compiles.
 # hastings_kernels(NAME "LAYERS" source...)  compiles sources once per instruction set and number
-#     type; a folder's *_kernels.c are compiled so by themselves.
+#     type; a folder's *_kernels.c are compiled so by themselves. HS_KERNEL_FLAGS, which the preset fuzz sets,
+#     come last.
 # hastings_look_inside(TARGET)            lets a test or benchmark include internal headers.
 # hastings_link_kernels(TARGET NAME)      adds what hastings_kernels(NAME ...) compiled to a target.
 # hastings_library(NAME FOLDERS ...)      the library made of the folders, which HastingsInstall.cmake installs;
@@ -76,7 +77,7 @@ function(hastings_kernels folder layers)
             add_library(${target} OBJECT ${ARGN})
             hastings_flags(${target} KERNELS)
             target_compile_options(${target} PRIVATE ${flags_${isa}} -O3 -ffp-contract=fast
-                                   -Wno-psabi -Wno-pedantic -Wno-conversion)
+                                   -Wno-psabi -Wno-pedantic -Wno-conversion ${HS_KERNEL_FLAGS})
             string(COMPARE EQUAL ${type} f64 is_f64)
             target_compile_definitions(${target} PRIVATE HS_KERNEL_ISA=${isa}
                                        HS_KERNEL_TYPE=${type} HS_KERNEL_F64=$<BOOL:${is_f64}>)

@@ -48,6 +48,13 @@ need_for_building() {
         libjansson-dev libcairo2-dev libnetcdf-dev
 }
 
+# Clang with its sanitizers, its fuzzer and its OpenMP.
+need_clang() {
+    need clang:clang
+    version=$(clang -dumpversion)
+    need "libomp-${version%%.*}-dev" "libclang-rt-${version%%.*}-dev"
+}
+
 # configure PRESET: if need be.
 configure() {
     options=
