@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <hastings/cli/commands/command.h>
+#include <hastings/cli/terminal/interrupt.h>
 #include <hastings/experiments/spec.h>
 
 const app_option app_global_options[] = {
@@ -105,6 +106,7 @@ static int run_command(const app_command *command, app_arguments *a, int argc, c
         return app_call_fail(&call, HS_EINVAL, "\"%s\" is one argument too many",
                              a->word[command->most]);
     call.threads = threads(&call);
+    app_interrupt_leaves();
     return command->run(&call);
 }
 

@@ -26,6 +26,19 @@ bool app_run_tell(run *r, app_event e)
     return go_on;
 }
 
+bool app_run_is_over(void *context)
+{
+    run *r = context;
+    const app_run_options *o = r->options;
+    if (o->interrupted && o->interrupted(o->context)) {
+        pthread_mutex_lock(&r->lock);
+        r->stop = true;
+        pthread_mutex_unlock(&r->lock);
+        return true;
+    }
+    return false;
+}
+
 bool app_run_on_progress(const hs_progress *p, void *context)
 {
     const ticket *t = context;
@@ -167,6 +180,8 @@ static void *work_on(void *context)
         ticket t = { r, i, self->slot, j->label };
         j->progress = app_run_on_progress;
         j->context = &t;
+        j->interrupted = app_run_is_over;
+        j->run = r;
         j->threads = share > 0 ? share : 1;
         app_run_tell(r, (app_event){ .kind = APP_JOB_BEGINS,
                                      .slot = self->slot,

@@ -95,7 +95,17 @@ typedef struct {
     hs_plan *plan;
     const hs_run *run;
     int threads;
+    atomic_bool interrupted;
 } run_request;
+
+/* Whether the caller wants the run to end. Its own thread is the only one that asks. */
+static bool is_interrupted(run_request *request)
+{
+    const plan_request *plan = request->plan->request;
+    if (plan->interrupted && hs_thread_index() == 0 && plan->interrupted(plan->context))
+        atomic_store_explicit(&request->interrupted, true, memory_order_relaxed);
+    return atomic_load_explicit(&request->interrupted, memory_order_relaxed);
+}
 
 /* A thread's workspace. The thread clears it itself, the first time: padding must hold numbers, and the memory is
  * then near to its core. */
@@ -156,7 +166,7 @@ static void add_neighbours(const hs_plan *plan, int i)
 /* Runs the shards of accumulator i, in order. */
 static void run_shards(int i, void *context)
 {
-    const run_request *request = context;
+    run_request *request = context;
     hs_plan *plan = request->plan;
     const plan_layout *layout = plan->layout;
     const size_t accumulators = (size_t)layout->accumulators, n = plan->request->rows_per_start;
@@ -169,7 +179,7 @@ static void run_shards(int i, void *context)
     state.lanes[HS_SHARED] = 1;
     const size_t first = layout->shards * (size_t)i / accumulators;
     const size_t end = layout->shards * ((size_t)i + 1) / accumulators;
-    for (size_t shard = first; shard < end; shard++) {
+    for (size_t shard = first; shard < end && !is_interrupted(request); shard++) {
         const size_t start = shard * layout->shard_starts, left = plan->request->starts - start;
         const size_t starts = left < layout->shard_starts ? left : layout->shard_starts;
         state.first[HS_START] = start;
@@ -269,6 +279,8 @@ hs_status hs_plan_run(hs_plan *plan, const hs_run *run)
     hs_restore_denormals(denormals);
     copy_outputs(plan, &state);
     hs_pace_end(&plan->pace);
+    if (request.interrupted)
+        return hs_message_fail(plan->message, HS_EINTERRUPTED, "hs_plan_run: interrupted");
     return HS_OK;
 }
 

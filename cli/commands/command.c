@@ -16,9 +16,17 @@ int app_call_fail(const app_call *call, hs_status status, const char *format, ..
     return status == HS_EINVAL ? APP_EXIT_USAGE : APP_EXIT_FAILURE;
 }
 
+int app_call_fail_interrupted(const app_call *call)
+{
+    app_call_note(call, "Stopped before there was anything to save.");
+    return APP_EXIT_INTERRUPTED;
+}
+
 int app_call_fail_session(const app_call *call, const hs_session *s)
 {
     const hs_status status = hs_session_status(s);
+    if (status == HS_EINTERRUPTED)
+        return app_call_fail_interrupted(call);
     const char *error = s ? hs_session_error(s) : "";
     return app_call_fail(call, status, "%s", *error ? error : hs_status_text(status));
 }

@@ -54,6 +54,9 @@ typedef struct {
     size_t max_rows;     /**< more are an error; 0: 100 million */
     size_t max_features; /**< 0: 100 000 */
     size_t max_bytes;    /**< of the text, unpacked; 0: 4 GiB, or what fits */
+    /** NULL, or asked many times a second: true ends the reading of a CSV file with HS_EINTERRUPTED */
+    bool (*interrupted)(void *context);
+    void *context; /**< argument of `interrupted` */
 } hs_dataset_options;
 
 /**
