@@ -264,6 +264,7 @@ hs_status app_experiment_run(json_t *experiment, const app_run_options *options,
     run r = { .options = options, .out = options->out, .started = time(NULL), .folder = -1 };
     pthread_mutex_init(&r.lock, NULL);
     json_object_seed(1); /* before there are threads */
+    app_json_watch_memory();
     hs_message_clear(m);
     snprintf(r.command, sizeof r.command, "%s", options->command ? options->command : "");
     hs_status status = !r.out ? hs_message_fail(m, HS_EINVAL, "there is no output folder")

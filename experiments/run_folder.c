@@ -9,24 +9,8 @@
 #include <unistd.h>
 
 #include "run_internal.h"
+#include <hastings/tensor/file.h>
 #include <hastings/tensor/message.h>
-
-static hs_status make_folder(const char *path, hs_message *m)
-{
-    char part[JOB_PATH];
-    const size_t n = strlen(path);
-    if (n == 0 || n >= 3800)
-        return hs_message_fail(m, HS_EINVAL, "the name of the output folder is empty or too long");
-    for (size_t i = 1; i <= n; i++)
-        if (path[i] == '/' || path[i] == 0) {
-            memcpy(part, path, i);
-            part[i] = 0;
-            if (mkdir(part, 0777) && errno != EEXIST)
-                return hs_message_fail(m, HS_EIO, "%s: it cannot be made: %s", part,
-                                       strerror(errno));
-        }
-    return HS_OK;
-}
 
 static hs_status check_empty(const char *path, hs_message *m)
 {
@@ -76,14 +60,14 @@ hs_status app_run_make_folder(run *r, hs_message *m)
 {
     static const char *const parts[] = { "chains", "proposals", "figures", "work" };
     char path[JOB_PATH];
-    hs_status status = make_folder(r->out, m);
+    hs_status status = hs_folder_make(r->out, m);
     if (!status)
         status = lock_folder(r, m);
     if (!status && !r->options->resume)
         status = check_empty(r->out, m);
     for (size_t i = 0; i < 4 && !status; i++) {
         snprintf(path, sizeof path, "%.3800s/%s", r->out, parts[i]);
-        status = make_folder(path, m);
+        status = hs_folder_make(path, m);
         if (r->options->resume)
             remove_unfinished(path);
     }

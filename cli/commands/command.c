@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <hastings/cli/commands/command.h>
+#include <hastings/experiments/json_file.h>
 
 int app_call_fail(const app_call *call, hs_status status, const char *format, ...)
 {
@@ -45,7 +46,7 @@ void app_call_note(const app_call *call, const char *format, ...)
 
 int app_call_print_json(const app_call *call, json_t *json)
 {
-    char *text = json ? json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
+    char *text = app_json_dump(json);
     json_decref(json);
     if (!text)
         return app_call_fail(call, HS_ENOMEM, "out of memory for the result");

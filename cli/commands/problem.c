@@ -109,22 +109,3 @@ bool app_free_name(char *path, size_t size, const char *folder, const char *stem
     }
     return false;
 }
-
-bool app_make_folder(const char *path)
-{
-    char part[4096];
-    if (strlen(path) >= sizeof part) {
-        errno = ENAMETOOLONG;
-        return false;
-    }
-    strcpy(part, path);
-    for (char *slash = part + 1; (slash = strchr(slash, '/')); slash++) {
-        *slash = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
-            return false;
-        *slash = '/';
-    }
-    struct stat found;
-    return mkdir(part, 0777) == 0 ||
-           (errno == EEXIST && stat(part, &found) == 0 && S_ISDIR(found.st_mode));
-}

@@ -51,7 +51,4 @@ bool app_read_optimizer(const app_call *call, hs_optimizer_options *o);
 bool app_free_name(char *path, size_t size, const char *folder, const char *stem,
                    const char *ending);
 
-/** Makes a folder and its parents; false, and errno, if that fails. */
-bool app_make_folder(const char *path);
-
 #endif

@@ -9,6 +9,7 @@
 #include <hastings/experiments/spec.h>
 #include <hastings/mcmc/restart.h>
 #include <hastings/objectives/objectives.h>
+#include <hastings/tensor/file.h>
 
 enum { PATH_SIZE = 4096 };
 
@@ -47,9 +48,10 @@ static int place(const app_call *call, char path[PATH_SIZE], const char *target,
         snprintf(stem, sizeof stem, "%s", name);
     else
         stem_of(stem, sizeof stem, target, proposal, objective);
-    if (!app_make_folder(folder))
-        return app_call_fail(call, HS_EIO, "the folder %s cannot be made: %s", folder,
-                             strerror(errno));
+    hs_message message;
+    const hs_status status = hs_folder_make(folder, &message);
+    if (status)
+        return app_call_fail(call, status, "%s", message.text);
     if (!app_free_name(path, PATH_SIZE, folder, stem, ".json"))
         return app_call_fail(call, HS_EIO, "no name is free in %s: %s", folder, strerror(errno));
     return APP_EXIT_OK;
