@@ -15,8 +15,8 @@ import campaigns
 import power
 from jobs import Program
 
-CAMPAIGNS = {"kill": campaigns.kill, "fail": campaigns.fail, "disks": campaigns.disks, "signals": campaigns.signals,
-             "power": power.power, "latency": campaigns.latency}
+CAMPAIGNS = {"kill": campaigns.kill, "power": power.power, "signals": campaigns.signals, "disks": campaigns.disks,
+             "latency": campaigns.latency, "fail": campaigns.fail}
 
 
 def main():
@@ -37,6 +37,8 @@ def main():
         campaign = campaigns.Campaign(Program(scratch / "hastings", given.shim), scratch, given.seed, given.short)
         for name in given.only or CAMPAIGNS:
             rows += CAMPAIGNS[name](campaign)
+            if given.out:
+                Path(given.out).write_text("campaign\tcases\tfaults\n" + "".join(f"{a}\t{b}\t{c}\n" for a, b, c in rows))
         found = campaign.found
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
@@ -45,8 +47,6 @@ def main():
     for what, cases, faults in rows:
         print(f"{what:{width}}  {cases:6}  {faults:6}")
     print(f"\n{sum(r[1] for r in rows)} cases, {len(found)} faults, seed {given.seed}, {time.monotonic() - begin:.0f} s")
-    if given.out:
-        Path(given.out).write_text("campaign\tcases\tfaults\n" + "".join(f"{a}\t{b}\t{c}\n" for a, b, c in rows))
     return 1 if found else 0
 
 

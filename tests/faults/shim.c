@@ -29,13 +29,23 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { WRITE = 1, FSYNC = 2, RENAME = 4, CLOSE = 8, OPEN = 16, MKDIR = 32, MALLOC = 64, MOST_RANGES = 64 };
+enum {
+    WRITE = 1,
+    FSYNC = 2,
+    RENAME = 4,
+    CLOSE = 8,
+    OPEN = 16,
+    MKDIR = 32,
+    MALLOC = 64,
+    MOST_RANGES = 64
+};
 
 static struct {
     const char *name;
     int bit;
-} const kinds[] = { { "write", WRITE }, { "fsync", FSYNC }, { "rename", RENAME }, { "close", CLOSE },
-                    { "open", OPEN },   { "mkdir", MKDIR }, { "malloc", MALLOC } };
+} const kinds[] = { { "write", WRITE },  { "fsync", FSYNC }, { "rename", RENAME },
+                    { "close", CLOSE },  { "open", OPEN },   { "mkdir", MKDIR },
+                    { "malloc", MALLOC } };
 
 static bool ready;
 static int counted, error, stays;
@@ -119,7 +129,8 @@ static bool is_hit(int kind)
 
 static bool is_ours(const char *path)
 {
-    static const char *const systems[] = { "/proc", "/sys", "/dev/", "/usr", "/etc", "/lib", "/var", "/root" };
+    static const char *const systems[] = { "/proc", "/sys", "/dev/", "/usr",
+                                           "/etc",  "/lib", "/var",  "/root" };
     for (size_t i = 0; path && i < sizeof systems / sizeof *systems; i++)
         if (!strncmp(path, systems[i], strlen(systems[i])) && strncmp(path, "/dev/shm", 8) != 0)
             return false;
@@ -198,7 +209,7 @@ static void keep(int fd)
 #define REAL(name)                                                                                 \
     static __typeof__(name) *real;                                                                 \
     if (!real)                                                                                     \
-        real = (__typeof__(name) *)dlsym(RTLD_NEXT, #name)
+    real = (__typeof__(name) *)dlsym(RTLD_NEXT, #name)
 
 /* A signal comes when half of the bytes are written. */
 static bool write_is_hit(int fd, const void *bytes, size_t n, off_t offset)
