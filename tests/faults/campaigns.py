@@ -126,7 +126,7 @@ def fail_once(campaign, job, call, n, error, stays):
 
 def fail(campaign):
     rows = []
-    most = 3 if campaign.short else 300  # allocations are the only calls that are more
+    most = 3 if campaign.short else 100  # allocations are the only calls that are more
     for kind in (Run, Train, SampleNetCDF) if campaign.short else ALL:
         job = campaign.job(kind)
         for call, errors in CALLS.items():

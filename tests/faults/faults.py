@@ -13,7 +13,7 @@ from pathlib import Path
 
 import campaigns
 import power
-from jobs import Program
+from jobs import Program, Run
 
 CAMPAIGNS = {"kill": campaigns.kill, "power": power.power, "signals": campaigns.signals, "disks": campaigns.disks,
              "latency": campaigns.latency, "fail": campaigns.fail}
@@ -35,6 +35,9 @@ def main():
     try:
         shutil.copy2(given.program, scratch / "hastings")  # a build meanwhile does no harm
         campaign = campaigns.Campaign(Program(scratch / "hastings", given.shim), scratch, given.seed, given.short)
+        job = campaign.job(Run)
+        if not campaign.program.count(job.fresh(), job.arguments, campaigns.WRITES):
+            sys.exit("the shim has no effect")
         for name in given.only or CAMPAIGNS:
             rows += CAMPAIGNS[name](campaign)
             if given.out:
