@@ -65,6 +65,8 @@ hs_status app_run_make_folder(run *r, hs_message *m)
         status = lock_folder(r, m);
     if (!status && !r->options->resume)
         status = check_empty(r->out, m);
+    if (!status && r->options->resume)
+        remove_unfinished(r->out);
     for (size_t i = 0; i < 4 && !status; i++) {
         snprintf(path, sizeof path, "%.3800s/%s", r->out, parts[i]);
         status = hs_folder_make(path, m);
