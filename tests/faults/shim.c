@@ -329,8 +329,10 @@ FOPENS(fopen64)
 
 /* ---- Memory ---------------------------------------------------------------------------------- */
 
+/* NOLINTBEGIN(readability-identifier-naming): glibc's own names of what is replaced below. */
 extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t),
     *__libc_memalign(size_t, size_t);
+/* NOLINTEND(readability-identifier-naming) */
 
 static bool is_scarce(const void *caller)
 {
