@@ -65,7 +65,7 @@ void app_interrupt_release(void)
     for (size_t i = 0; i < SIGNALS; i++) {
         struct sigaction now;
         if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == note)
-            signal(signals[i], SIG_DFL);
+            signal(signals[i], leave);
     }
 }
 

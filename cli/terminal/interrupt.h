@@ -17,7 +17,7 @@
 void app_interrupt_leaves(void);
 
 /** From app_interrupt_catch() to app_interrupt_release(), the first SIGINT or SIGTERM only makes
- *  app_interrupted() true. */
+ *  app_interrupted() true. Afterwards it ends the program, as before. */
 void app_interrupt_catch(void);
 void app_interrupt_release(void);
 
