@@ -40,7 +40,8 @@ typedef struct {
     const char *without;   /**< optional passes that are switched off, such as "loops,pairs": see
                                 hs_plan_pass(); the environment's HASTINGS_PLAN_WITHOUT adds to them */
     const char *always;    /**< optional passes that apply even where they do not pay: for tests */
-    /** NULL, or asked while the plan is made: true ends that. */
+    /** NULL, or asked while the plan is made and before each shard of a run, by the calling thread: true ends that
+     *  with HS_EINTERRUPTED. The outputs of such a run are of no use. */
     bool (*interrupted)(void *context);
     void *context;       /**< the argument of `interrupted` */
     hs_message *message; /**< NULL, or where a failure to make the plan is told */
@@ -63,8 +64,8 @@ HS_API void hs_plan_free(hs_plan *plan); /**< frees a plan; NULL is allowed */
  *  shared, else [starts][count] or [rows][count]. Ignores a NULL plan, and an input that the plan does not need. */
 HS_API void hs_plan_set(hs_plan *plan, hs_var input, const void *data);
 
-/** Runs the plan. Returns HS_EINVAL if an input has no data (or the plan is NULL) and HS_EOVERFLOW if rows or
- *  steps have no address; hs_plan_error() has the sentence. */
+/** Runs the plan. Returns HS_EINVAL if an input has no data (or the plan is NULL), HS_EOVERFLOW if rows or
+ *  steps have no address, and HS_EINTERRUPTED; hs_plan_error() has the sentence. */
 HS_API hs_status hs_plan_run(hs_plan *plan, const hs_run *run) HS_MUST_CHECK;
 
 /** Returns an output after a run, in the tape's dtype: [count], [starts][count] or [rows][count]; NULL if the plan has

@@ -6,6 +6,8 @@
 
 #include <hastings/cli/commands/command.h>
 #include <hastings/cli/terminal/visible.h>
+#include <hastings/cli/terminal/interrupt.h>
+#include <hastings/experiments/json_file.h>
 #include <hastings/experiments/spec.h>
 
 const app_option app_global_options[] = {
@@ -159,6 +161,7 @@ static int run_command(const app_command *command, app_arguments *a, int argc, c
     if (code)
         return code;
     call.threads = threads(&call);
+    app_interrupt_leaves();
     return command->run(&call);
 }
 
@@ -208,6 +211,7 @@ static bool reader_left(void)
 
 int app_cli(int argc, char **argv)
 {
+    app_json_watch_memory();
     const int code = run(argc, argv);
     errno = 0; /* the last chance to notice a full disk */
     const bool failed = fflush(stdout) != 0 || ferror(stdout);

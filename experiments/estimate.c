@@ -34,14 +34,17 @@ static double seconds_a_step(const stopwatch *w)
 }
 
 /* Of a training of the job, on one thread; NaN if it cannot be tried. */
-static double try_training(const job *j)
+static double try_training(const run *r, const job *j)
 {
     hs_objective o;
     stopwatch watch = { 0 };
     if (!j->objective || !j->proposal || hs_objective_parse(j->objective, &o, NULL, 0))
         return (double)NAN;
-    hs_session *s =
-        hs_session_new(&(hs_session_options){ .seed = 1, .float32 = j->set.float32, .threads = 1 });
+    hs_session *s = hs_session_new(&(hs_session_options){ .seed = 1,
+                                                          .float32 = j->set.float32,
+                                                          .threads = 1,
+                                                          .interrupted = r->options->interrupted,
+                                                          .context = r->options->context });
     hs_target *target = app_spec_target(s, j->target);
     app_points points = { 0 };
     double *origin = NULL;
@@ -74,7 +77,10 @@ static double try_training(const job *j)
 static double try_reference(const run *r, const job *j)
 {
     stopwatch watch = { 0 };
-    hs_session *s = hs_session_new(&(hs_session_options){ .seed = 1, .threads = r->threads });
+    hs_session *s = hs_session_new(&(hs_session_options){ .seed = 1,
+                                                          .threads = r->threads,
+                                                          .interrupted = r->options->interrupted,
+                                                          .context = r->options->context });
     hs_target *target = app_spec_target(s, j->target);
     double seconds = 0;
     if (target && !hs_target_can_draw(target)) {
@@ -108,7 +114,7 @@ double app_run_estimate(const run *r)
             continue;
         /* Rows of a case cost about the same. */
         if (!tried || tried->kase != j->kase || tried->proposal != j->proposal) {
-            training = try_training(j);
+            training = try_training(r, j);
             all += try_reference(r, j);
             tried = j;
         }

@@ -44,10 +44,14 @@ static void diagnose(work *w, const hs_chains *c)
 {
     hs_report report;
     hs_message message = { "" };
-    const hs_status status =
-        hs_diagnose(c, &(hs_diagnose_options){ .threads = w->job->threads }, &report, &message);
+    const hs_status status = hs_diagnose(c,
+                                         &(hs_diagnose_options){ .threads = w->job->threads,
+                                                                 .interrupted = w->job->interrupted,
+                                                                 .context = w->job->run },
+                                         &report, &message);
     if (status) {
-        if (!w->stopped) /* a chain that was cut short may have too few draws */
+        if (!w->stopped &&
+            status != HS_EINTERRUPTED) /* a chain that was cut short may have too few draws */
             hs_session_fail(w->session, status, "%s", message.text);
         return;
     }
@@ -62,6 +66,8 @@ static void keep_chains(work *w, const hs_chains *c)
     /* Without the time that it took, equal draws are equal files. */
     hs_chains timeless = *c;
     timeless.seconds = 0;
+    if (hs_session_interrupted(w->session)) /* the job will be done again */
+        return;
     if (!app_job_path(w, path, "chains", ".nc"))
         return;
     hs_status status = hs_chains_save_netcdf(
@@ -261,11 +267,17 @@ app_record *app_job_run(const job *j)
     work w = { .job = j, .record = r };
     if (!r)
         return NULL;
-    w.session = hs_session_new(
-        &(hs_session_options){ .seed = j->seed, .float32 = j->set.float32, .threads = j->threads });
+    w.session = hs_session_new(&(hs_session_options){ .seed = j->seed,
+                                                      .float32 = j->set.float32,
+                                                      .threads = j->threads,
+                                                      .interrupted = j->interrupted,
+                                                      .context = j->run });
     w.target = app_spec_target(w.session, j->target);
     if (w.target && (take_points(&w) || !hs_session_status(w.session)))
         run_sampler(&w);
+    w.stopped |= hs_session_interrupted(w.session);
+    if (hs_session_status(w.session) == HS_EINTERRUPTED)
+        hs_session_clear(w.session);
     if (r->no_memory)
         hs_session_fail(w.session, HS_ENOMEM, "out of memory for the record of the job");
     const bool failed = hs_session_status(w.session) != HS_OK;

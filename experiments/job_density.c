@@ -119,6 +119,8 @@ void app_job_draw_density(work *w, const hs_proposal *p)
                                    &(hs_plan_options){ .starts = STARTS,
                                                        .rows_per_start = GRID * GRID,
                                                        .threads = w->job->threads,
+                                                       .interrupted = hs_session_interrupted,
+                                                       .context = w->session,
                                                        .message = &message });
     if (!status && grid && maps) {
         hs_plan_set(plan, from, starts);
@@ -196,6 +198,8 @@ void app_job_draw_weights(work *w, const hs_proposal *p)
     hs_status status = hs_plan_new(&plan, weight, n,
                                    &(hs_plan_options){ .rows_per_start = GRID * GRID,
                                                        .threads = w->job->threads,
+                                                       .interrupted = hs_session_interrupted,
+                                                       .context = w->session,
                                                        .message = &message });
     if (!status && grid && maps) {
         hs_plan_set(plan, at, grid);

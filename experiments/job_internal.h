@@ -28,6 +28,8 @@ typedef struct {
 
     hs_progress_function progress; /* returns false when the run is to stop */
     void *context;
+    bool (*interrupted)(void *run); /* hs_session_options.interrupted */
+    void *run;
 } job;
 
 /* What a job works with while it runs. */

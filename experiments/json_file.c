@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,9 +9,34 @@
 #include <hastings/tensor/file.h>
 #include <hastings/tensor/memory.h>
 
+static atomic_bool short_of_memory;
+
+static void *allocate(size_t bytes)
+{
+    void *block = malloc(bytes);
+    if (!block && bytes)
+        atomic_store(&short_of_memory, true);
+    return block;
+}
+
+void app_json_watch_memory(void)
+{
+    json_set_alloc_funcs(allocate, free);
+}
+
+char *app_json_dump(const json_t *json)
+{
+    char *text =
+        json ? json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY) : NULL;
+    if (!atomic_load(&short_of_memory))
+        return text;
+    free(text);
+    return NULL;
+}
+
 hs_status app_json_save(const char *path, const json_t *json, hs_message *message)
 {
-    char *text = json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(15) | JSON_ENCODE_ANY);
+    char *text = app_json_dump(json);
     if (!text)
         return hs_message_fail(message, HS_ENOMEM, "%s: out of memory for its text", path);
     const size_t length = strlen(text);

@@ -35,10 +35,12 @@ hs_status app_points_exact(app_points *points, hs_session *s, const hs_target *t
     hs_var x = hs_target_draw(target, tape, HS_START, 0);
     hs_plan *plan = NULL;
     hs_message message;
-    status =
-        hs_plan_new(&plan, &x, 1,
-                    &(hs_plan_options){
-                        .starts = BATCH, .threads = hs_session_threads(s), .message = &message });
+    status = hs_plan_new(&plan, &x, 1,
+                         &(hs_plan_options){ .starts = BATCH,
+                                             .threads = hs_session_threads(s),
+                                             .interrupted = hs_session_interrupted,
+                                             .context = s,
+                                             .message = &message });
     for (size_t i = 0; i < n && !status; i += BATCH) {
         status = hs_plan_run(plan, &(hs_run){ .seed = seed, .step = i / BATCH });
         const void *drawn = hs_plan_get(plan, x);
@@ -46,6 +48,8 @@ hs_status app_points_exact(app_points *points, hs_session *s, const hs_target *t
             for (size_t j = 0; j < dim; j++)
                 points->x[(i + k) * dim + j] =
                     hs_number_get(hs_session_dtype(s), drawn, k * all + j);
+        if (hs_session_interrupted(s))
+            status = hs_session_fail(s, HS_EINTERRUPTED, "%s", hs_status_text(HS_EINTERRUPTED));
     }
     if (status)
         hs_session_fail(s, status, "drawing from %s: %s", hs_target_name(target),

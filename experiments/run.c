@@ -26,6 +26,19 @@ bool app_run_tell(run *r, app_event e)
     return go_on;
 }
 
+bool app_run_is_over(void *context)
+{
+    run *r = context;
+    const app_run_options *o = r->options;
+    if (o->interrupted && o->interrupted(o->context)) {
+        pthread_mutex_lock(&r->lock);
+        r->stop = true;
+        pthread_mutex_unlock(&r->lock);
+        return true;
+    }
+    return false;
+}
+
 bool app_run_on_progress(const hs_progress *p, void *context)
 {
     const ticket *t = context;
@@ -167,6 +180,8 @@ static void *work_on(void *context)
         ticket t = { r, i, self->slot, j->label };
         j->progress = app_run_on_progress;
         j->context = &t;
+        j->interrupted = app_run_is_over;
+        j->run = r;
         j->threads = share > 0 ? share : 1;
         app_run_tell(r, (app_event){ .kind = APP_JOB_BEGINS,
                                      .slot = self->slot,
@@ -249,6 +264,7 @@ hs_status app_experiment_run(json_t *experiment, const app_run_options *options,
     run r = { .options = options, .out = options->out, .started = time(NULL), .folder = -1 };
     pthread_mutex_init(&r.lock, NULL);
     json_object_seed(1); /* before there are threads */
+    app_json_watch_memory();
     hs_message_clear(m);
     snprintf(r.command, sizeof r.command, "%s", options->command ? options->command : "");
     hs_status status = !r.out ? hs_message_fail(m, HS_EINVAL, "there is no output folder")

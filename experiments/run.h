@@ -47,6 +47,9 @@ typedef struct {
     const char *command; /**< for result.json; NULL: "" */
     app_watch watch;     /**< NULL: nobody watches */
     void *context;
+    /** NULL, or asked many times a second, also while there is nothing to tell the watcher, by several threads:
+     *  true stops the run */
+    bool (*interrupted)(void *context);
 } app_run_options;
 
 /** Runs it. HS_OK also if it was stopped by `watch` or if jobs failed: result.json says "partial" then.

@@ -12,23 +12,6 @@
 #include <hastings/tensor/file.h>
 #include <hastings/tensor/message.h>
 
-static hs_status make_folder(const char *path, hs_message *m)
-{
-    char part[JOB_PATH];
-    const size_t n = strlen(path);
-    if (n == 0 || n >= 3800)
-        return hs_message_fail(m, HS_EINVAL, "the name of the output folder is empty or too long");
-    for (size_t i = 1; i <= n; i++)
-        if (path[i] == '/' || path[i] == 0) {
-            memcpy(part, path, i);
-            part[i] = 0;
-            if (mkdir(part, 0777) && errno != EEXIST)
-                return hs_message_fail(m, HS_EIO, "%s: it cannot be made: %s", part,
-                                       strerror(errno));
-        }
-    return HS_OK;
-}
-
 static const char *const parts[] = { "chains", "proposals", "figures", "work" };
 enum { PARTS = sizeof parts / sizeof *parts };
 
@@ -106,7 +89,7 @@ static hs_status lock_folder(run *r, hs_message *m)
 hs_status app_run_make_folder(run *r, hs_message *m)
 {
     char path[JOB_PATH];
-    hs_status status = make_folder(r->out, m);
+    hs_status status = hs_folder_make(r->out, m);
     if (!status)
         status = lock_folder(r, m);
     if (!status && !r->options->resume)
@@ -115,7 +98,7 @@ hs_status app_run_make_folder(run *r, hs_message *m)
         remove_unfinished(r->folder, ".");
     for (size_t i = 0; i < PARTS && !status; i++) {
         snprintf(path, sizeof path, "%.3800s/%s", r->out, parts[i]);
-        status = make_folder(path, m);
+        status = hs_folder_make(path, m);
         remove_unfinished(r->folder, parts[i]);
     }
     return status;

@@ -58,6 +58,9 @@ hs_status app_run_lacks_result(const run *r, hs_message *m);
 /* Tells the watcher; false if the run is to stop. */
 bool app_run_tell(run *r, app_event e);
 
+/* Whether the run is to stop; hs_session_options.interrupted, whose context is the run. */
+bool app_run_is_over(void *run);
+
 /* The job for which progress is reported. */
 typedef struct {
     run *run;

@@ -9,9 +9,10 @@
 #include <hastings/tensor/message.h>
 
 /* Makes a target and finds out whether it needs a reference chain. */
-static hs_status look_at_target(reference *its, hs_message *m)
+static hs_status look_at_target(run *r, reference *its, hs_message *m)
 {
-    hs_session *s = hs_session_new(NULL);
+    hs_session *s =
+        hs_session_new(&(hs_session_options){ .interrupted = app_run_is_over, .context = r });
     const hs_target *t = app_spec_target(s, its->target);
     hs_status status = hs_session_status(s);
     if (t) {
@@ -52,8 +53,8 @@ static hs_status make_reference(run *r, reference *its, hs_message *m)
     snprintf(label, sizeof label, "%.80s, reference chain by HMC", app_text_of(j->kase, "name"));
     ticket t = { r, 0, 0, label };
     app_run_tell(r, (app_event){ .kind = APP_JOB_BEGINS, .label = label, .estimate = (double)NAN });
-    hs_session *s =
-        hs_session_new(&(hs_session_options){ .seed = j->set.seed, .threads = r->threads });
+    hs_session *s = hs_session_new(&(hs_session_options){
+        .seed = j->set.seed, .threads = r->threads, .interrupted = app_run_is_over, .context = r });
     const hs_target *target = app_spec_target(s, j->target);
     hs_status status = app_points_reference(
         points, s, target,
@@ -64,7 +65,9 @@ static hs_status make_reference(run *r, reference *its, hs_message *m)
                                         .seed = j->set.seed + 90,
                                         .progress = app_run_on_progress,
                                         .context = &t });
-    if (status)
+    if (status == HS_EINTERRUPTED)
+        status = HS_OK;
+    else if (status)
         hs_message_fail(m, status, "%s", hs_session_error(s));
     else if (!r->stop)
         status = app_points_save(points, path, m);
@@ -97,7 +100,7 @@ hs_status app_run_check_targets(run *r, hs_message *m)
                                    MOST_REFERENCES);
         reference *new = &r->references[r->n_references++];
         *new = (reference){ .target = target, .first = &r->jobs[i] };
-        const hs_status status = look_at_target(new, m);
+        const hs_status status = look_at_target(r, new, m);
         if (status)
             return status;
     }

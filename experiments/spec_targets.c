@@ -80,7 +80,8 @@ static hs_target *posterior(const spec *p, hs_status status, hs_dataset *data,
 {
     if (status) {
         /* An error in the user's data is the user's, as one in the command line. */
-        const bool of_the_machine = status == HS_EIO || status == HS_ENOMEM;
+        const bool of_the_machine =
+            status == HS_EIO || status == HS_ENOMEM || status == HS_EINTERRUPTED;
         hs_session_fail(p->session, of_the_machine ? status : HS_EINVAL, "%s", message->text);
         return NULL;
     }
@@ -118,7 +119,10 @@ static hs_target *logistic(const spec *p)
     hs_message message = { "" };
     const hs_status status =
         hs_dataset_load_csv(&data, is_path ? name : path,
-                            &(hs_dataset_options){ .label = app_spec_text(p, "label") }, &message);
+                            &(hs_dataset_options){ .label = app_spec_text(p, "label"),
+                                                   .interrupted = hs_session_interrupted,
+                                                   .context = p->session },
+                            &message);
     return posterior(p, status, data, &message);
 }
 

@@ -41,25 +41,30 @@ static bool one_try(hs_session *s, const hs_target *target, hs_proposal *proposa
         o.checkpoint = path;
     }
     hs_status status = hs_train(s, target, proposal, &o, training);
-    hs_evaluation e = { 0 };
-    if (!status) {
+    hs_evaluation e = { .loss = (double)NAN, .loss_error = (double)NAN, .alpha = (double)NAN };
+    const bool trained = !status;
+    if (trained) {
         o.objective.adapted = isnan(*adapted) ? training->adapted : *adapted;
         o.seed = options->seed; /* the same batches for all */
         o.online = false;
         o.progress = NULL; /* it is short */
         status = hs_evaluate(s, target, proposal, &o, JUDGING_BATCHES, &e);
     }
-    r->loss[k] = status || !isfinite(e.loss) ? (double)INFINITY : e.loss;
+    r->loss[k] = status == HS_EINTERRUPTED     ? (double)NAN
+                 : status || !isfinite(e.loss) ? (double)INFINITY
+                                               : e.loss;
     r->loss_error[k] = e.loss_error;
     r->alpha[k] = e.alpha;
     if (isnan(*adapted) && isfinite(r->loss[k]) && miss_of(&o.objective, e.alpha) == 0)
         *adapted = training->adapted;
-    if (status == HS_ENONFINITE) {
-        if (!lost->text[0])
-            hs_message_fail(lost, status, "%s", hs_session_error(s));
-        hs_session_clear(s); /* this try is lost, the others are not */
-    }
-    return !status || status == HS_ENONFINITE;
+    /* A try that is not finite is lost, the others are not. One that was trained is not lost for want of a judgement. */
+    const bool bearable = status == HS_ENONFINITE || (status == HS_EINTERRUPTED && trained);
+    if (status == HS_ENONFINITE && !lost->text[0])
+        hs_message_fail(lost, status, "%s", hs_session_error(s));
+    if (bearable)
+        hs_session_clear(s);
+    training->stopped |= status == HS_EINTERRUPTED;
+    return !status || bearable;
 }
 
 hs_proposal *hs_train_restarts(hs_session *s, const hs_target *target, hs_proposal_maker make,
@@ -83,10 +88,15 @@ hs_proposal *hs_train_restarts(hs_session *s, const hs_target *target, hs_propos
         hs_training training;
         if (!proposal)
             return SESSION_NULL(s, HS_EINVAL, "restarts: try %zu has no proposal", k);
-        if (!one_try(s, target, proposal, k, options, r, &training, &adapted, &lost))
-            return NULL;
+        if (!one_try(s, target, proposal, k, options, r, &training, &adapted, &lost)) {
+            if (!best || hs_session_status(s) != HS_EINTERRUPTED)
+                return NULL;
+            hs_session_clear(s); /* the tries before this one are worth something */
+            break;
+        }
         r->tries = k + 1;
-        if (isfinite(r->loss[k]) && (!best || better(r, &options->objective, k, r->best))) {
+        const bool judged = isfinite(r->loss[k]), unjudged = isnan(r->loss[k]);
+        if (best ? judged && better(r, &options->objective, k, r->best) : judged || unjudged) {
             best = proposal;
             r->best = k;
             r->training = training;

@@ -30,9 +30,11 @@ typedef hs_proposal *(*hs_proposal_maker)(hs_session *s, uint64_t replica, void 
  *  the objective's adapted number: the final one of the first try that attained its acceptance.
  *  Before there is such a try, each is judged with its own. */
 typedef struct {
-    size_t tries;                        /**< number of tries made */
-    size_t best;                         /**< index of the winner */
-    double loss[HS_MOST_RESTARTS];       /**< loss of each try; infinity if it was not finite */
+    size_t tries; /**< number of tries made */
+    size_t best;  /**< index of the winner */
+    double loss
+        [HS_MOST_RESTARTS]; /**< loss of each try; infinity if it was not finite, NaN if the session
+                                              was interrupted before it could be judged */
     double loss_error[HS_MOST_RESTARTS]; /**< standard error of the loss */
     double alpha[HS_MOST_RESTARTS];      /**< mean acceptance probability of each try */
     hs_training training;                /**< training of the winner */

@@ -17,7 +17,7 @@ typedef struct {
     hs_chains *chains;
     hs_draws_writer *writer;
     double *step; /* [chains][dim] */
-    double begin;
+    double begin, last_report;
     double report_alpha;
     uint64_t reported;
     size_t gradients; /* of one proposal */
@@ -101,15 +101,18 @@ static void count_step(run *r, bool warm)
 static bool report(run *r, uint64_t step, uint64_t steps)
 {
     const hs_sample_options *o = &r->options;
-    if (!o->progress || (step % ((steps + 99) / 100) != 0 && step != steps))
+    if (hs_session_interrupted(r->session))
+        return false;
+    const double now = o->progress ? hs_seconds() : 0;
+    const bool due =
+        step % ((steps + 99) / 100) == 0 || step == steps || now - r->last_report > 0.5;
+    if (!o->progress || !due)
         return true;
-    const hs_progress p = { "sample",
-                            step,
-                            steps,
-                            (double)NAN,
-                            r->report_alpha / (double)r->reported,
-                            (double)NAN,
-                            hs_seconds() - r->begin };
+    r->last_report = now;
+    const hs_progress p = {
+        "sample",    step,          steps, (double)NAN, r->report_alpha / (double)r->reported,
+        (double)NAN, now - r->begin
+    };
     r->report_alpha = 0;
     r->reported = 0;
     return o->progress(&p, o->context) || step == steps;
@@ -134,13 +137,17 @@ static bool run_chains(run *r)
     const hs_sample_options *o = &r->options;
     const uint64_t steps = o->warmup + o->draws * o->thin;
     size_t draws = 0;
-    double warm_at = r->begin = hs_seconds();
+    double warm_at = r->begin = r->last_report = hs_seconds();
     for (uint64_t i = 0; i < steps; i++) {
         const bool warm = i >= o->warmup;
         if (i == o->warmup)
             warm_at = hs_seconds();
-        if (!hs__sampler_step(&r->sampler, o->seed, i) ||
-            (i == 0 && !hs__sampler_check_start(&r->sampler)))
+        if (!hs__sampler_step(&r->sampler, o->seed, i)) {
+            if (!hs__sampler_was_interrupted(&r->sampler))
+                return false;
+            break;
+        }
+        if (i == 0 && !hs__sampler_check_start(&r->sampler))
             return false;
         count_step(r, warm);
         if (warm && (i - o->warmup) % o->thin == o->thin - 1 && !keep_draw(r, draws++))

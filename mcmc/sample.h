@@ -29,7 +29,8 @@ typedef struct {
     size_t n_points;    /**< number of points, at least `chains` if points are given */
     uint64_t seed;      /**< seed of all draws; 0: the session's */
     const char *stream; /**< .npy file that takes the draws instead of memory; NULL: memory */
-    hs_progress_function progress; /**< called about a hundred times; may be NULL */
+    hs_progress_function progress; /**< called about a hundred times, and every half
+                                        second; may be NULL */
     void *context;                 /**< argument of progress */
 } hs_sample_options;
 

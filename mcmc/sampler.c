@@ -123,10 +123,27 @@ static bool record_step(sampler *sm, const hs_target *target, const hs_proposal 
                     memory == REMEMBERS_TARGET ? hs_proposal_params(proposal) : NULL);
 }
 
+/* Asked by plans; hs_plan_options.interrupted. */
+static bool is_interrupted(void *context)
+{
+    const sampler *sm = context;
+    return !sm->finishes && hs_session_interrupted(sm->session);
+}
+
+bool hs__sampler_was_interrupted(sampler *sm)
+{
+    const bool was = hs_session_status(sm->session) == HS_EINTERRUPTED;
+    if (was)
+        hs_session_clear(sm->session);
+    return was;
+}
+
 static hs_status make_plan(sampler *sm, hs_message *message)
 {
     const hs_plan_options options = { .starts = sm->chains,
                                       .threads = hs_session_threads(sm->session),
+                                      .interrupted = is_interrupted,
+                                      .context = sm,
                                       .message = message };
     hs_var *outputs = hs_alloc((SAMPLER_OUTPUTS + sm->knows) * sizeof *outputs);
     if (!outputs)
@@ -230,8 +247,11 @@ bool hs__sampler_start_exactly(sampler *sm, const hs_target *target, uint64_t se
     hs_plan *plan = NULL;
     hs_var x = hs_slice(hs__record_start(target, tape, HS_START, NULL), 0, 0, sm->dim);
     hs_message message;
-    hs_status status =
-        hs_plan_new(&plan, &x, 1, &(hs_plan_options){ .starts = sm->chains, .message = &message });
+    hs_status status = hs_plan_new(&plan, &x, 1,
+                                   &(hs_plan_options){ .starts = sm->chains,
+                                                       .interrupted = hs_session_interrupted,
+                                                       .context = s,
+                                                       .message = &message });
     if (!status)
         status = hs_plan_run(plan, &(hs_run){ .seed = seed, .step = 0 });
     if (status)

@@ -32,6 +32,8 @@ enum { SAMPLER_OUTPUTS = 7 };
 
 typedef struct {
     hs_session *session;
+    bool
+        finishes; /* a step that has begun, even if the session is interrupted; else that fails, and moves nothing */
     hs_tape *tape;
     hs_plan *plan;
     size_t chains, dim; /* original coordinates */
@@ -56,6 +58,9 @@ typedef struct {
 bool hs__sampler_open(sampler *sm, const hs_target *target, const hs_proposal *proposal,
                       size_t chains, sampler_memory memory);
 void hs__sampler_close(sampler *sm);
+
+/* After a step that failed: whether it did so because the session was interrupted, which is no error then. */
+bool hs__sampler_was_interrupted(sampler *sm);
 
 /* Sets the state from doubles, and reads it back. */
 void hs__sampler_set(sampler *sm, const double *points);

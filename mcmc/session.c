@@ -15,6 +15,7 @@ typedef struct owned {
 
 struct hs_session {
     hs_session_options options;
+    bool interrupted;
     hs_status status;
     char error[512];
     hs_arena arena;
@@ -96,6 +97,14 @@ hs_dtype hs_session_dtype(const hs_session *s)
 int hs_session_threads(const hs_session *s)
 {
     return s && s->options.threads > 0 ? s->options.threads : hs_threads_default();
+}
+
+bool hs_session_interrupted(void *session)
+{
+    hs_session *s = session;
+    if (s && !s->interrupted && s->options.interrupted)
+        s->interrupted = s->options.interrupted(s->options.context);
+    return s && s->interrupted;
 }
 
 void *hs_session_alloc(hs_session *s, size_t bytes)

@@ -30,6 +30,12 @@ typedef struct {
     bool float32;  /**< 32-bit numbers instead of 64-bit: about twice as fast, and enough for most
                         trainings; acceptance ratios in many dimensions need 64 */
     int threads;   /**< threads of a computation; 0: hs_threads_default() */
+
+    /** NULL, or asked many times a second by all work of the session, from its thread: true ends the work, and is
+     *  not asked again. Trainings, samplings, tunings and evaluations end as if a progress function had stopped
+     *  them. Plans and fits are of no use before they are done, and fail with HS_EINTERRUPTED. */
+    bool (*interrupted)(void *context);
+    void *context; /**< argument of `interrupted` */
 } hs_session_options;
 
 /** Makes a session; NULL without memory. Options may be NULL. */
@@ -58,6 +64,10 @@ HS_API void hs_session_clear(hs_session *s);
 HS_API uint64_t hs_session_seed(const hs_session *s);  /**< seed of the session */
 HS_API hs_dtype hs_session_dtype(const hs_session *s); /**< number type: HS_F32 or HS_F64 */
 HS_API int hs_session_threads(const hs_session *s);    /**< number of threads, at least 1 */
+
+/** Whether the caller wants the work of a session to end (hs_session_options.interrupted). It has the type of
+ *  hs_plan_options.interrupted, whose context is the session. */
+HS_API bool hs_session_interrupted(void *session);
 
 /** Zeroed memory that lives as long as the session. Without memory the session fails; in a failed
  *  session the result is NULL. */

@@ -136,6 +136,8 @@ bool hs__batch_open(batch *b, hs_session *s, const hs_target *target, const hs_p
                                    .threads = hs_session_threads(s),
                                    .trace = trace,
                                    .factors = gradients,
+                                   .interrupted = hs_session_interrupted,
+                                   .context = s,
                                    .message = &message };
     hs_params *ps = hs_proposal_params(proposal);
     const hs_var all[] = { b->loss, b->alpha, b->jump }; /* the jump is for evaluations alone */
@@ -323,6 +325,15 @@ static bool report(trainer *t)
     return t->options.progress(&p, t->options.context) || last;
 }
 
+/* Whether a step failed because the session was interrupted: the training then ends with the step before. */
+static bool was_interrupted(trainer *t)
+{
+    t->result->stopped = hs_session_status(t->session) == HS_EINTERRUPTED;
+    if (t->result->stopped)
+        hs_session_clear(t->session);
+    return t->result->stopped;
+}
+
 static bool one_step(trainer *t)
 {
     batch *b = &t->batch;
@@ -333,7 +344,7 @@ static bool one_step(trainer *t)
     else
         hs__batch_pick(b, t->seed, t->step);
     if (!hs__batch_run(b, t->seed, t->step))
-        return false;
+        return was_interrupted(t);
     const double loss = hs_plan_scalar(b->plan, b->loss), alpha = hs_plan_scalar(b->plan, b->alpha);
     const hs_status status = isfinite(loss) ? hs_optimizer_step(t->optimizer) : HS_ENONFINITE;
     if (status == HS_ENONFINITE)
@@ -377,6 +388,7 @@ static bool open_trainer(trainer *t, const hs_target *target, const hs_proposal 
     if (!hs__sampler_open(&t->chains, target, proposal, o->starts, FORGETS))
         return false;
     hs__sampler_set(&t->chains, o->points);
+    t->chains.finishes = true; /* the parameters have moved by then */
     return true;
 }
 
@@ -455,7 +467,7 @@ hs_status hs_train(hs_session *s, const hs_target *target, const hs_proposal *pr
     while (ok && t.step < t.options.steps && !t.result->stopped) {
         ok = one_step(&t);
         c.optimizer = t.optimizer; /* a roll-back makes a new one */
-        if (ok && !report(&t))
+        if (ok && (!report(&t) || hs_session_interrupted(s)))
             t.result->stopped = true;
         const bool due = t.step % t.options.checkpoint_every == 0 || t.step == t.options.steps ||
                          t.result->stopped;
@@ -515,11 +527,14 @@ hs_status hs_evaluate(hs_session *s, const hs_target *target, const hs_proposal 
     const double begin = hs_seconds();
     double reported = begin;
     bool go_on = true;
-    for (size_t i = 0; i < batches && go_on; i++) {
+    for (size_t i = 0; i < batches && go_on && !(i && hs_session_interrupted(s)); i++) {
         const uint64_t step = FIRST_EVALUATED + i;
         hs__batch_pick(&b, o.seed, step);
-        if (!hs__batch_run(&b, o.seed, step))
+        if (!hs__batch_run(&b, o.seed, step)) {
+            if (i && hs_session_status(s) == HS_EINTERRUPTED)
+                hs_session_clear(s); /* the batches before this one are worth something */
             break;
+        }
         moments_add(&m[0], hs_plan_scalar(b.plan, b.loss));
         moments_add(&m[1], hs_plan_scalar(b.plan, b.alpha));
         moments_add(&m[2], hs_plan_scalar(b.plan, b.jump));

@@ -58,6 +58,7 @@ typedef struct {
     bool log_step; /* the parameter is the logarithm of the step */
     variances spread;
     double *points, *sds;
+    double begin, last_report;
 } tuner;
 
 static bool start_chains(tuner *t, const hs_target *target)
@@ -103,13 +104,19 @@ static void set_scale(tuner *t)
         t->spread.mean[i] = t->spread.m2[i] = 0;
 }
 
-static bool report(const tuner *t, uint64_t step, double alpha, double begin)
+static bool report(tuner *t, uint64_t step, double alpha)
 {
     const hs_tune_options *o = &t->options;
-    if (!o->progress || (step % ((o->steps + 49) / 50) != 0 && step != o->steps))
+    if (hs_session_interrupted(t->session))
+        return false;
+    const double now = o->progress ? hs_seconds() : 0;
+    const bool due =
+        step % ((o->steps + 49) / 50) == 0 || step == o->steps || now - t->last_report > 0.5;
+    if (!o->progress || !due)
         return true;
+    t->last_report = now;
     const hs_progress p = {
-        "tune", step, o->steps, (double)NAN, alpha, (double)NAN, hs_seconds() - begin
+        "tune", step, o->steps, (double)NAN, alpha, (double)NAN, now - t->begin
     };
     return o->progress(&p, o->context);
 }
@@ -118,15 +125,19 @@ static bool report(const tuner *t, uint64_t step, double alpha, double begin)
 static bool run(tuner *t, hs_tuning *result)
 {
     const hs_tune_options *o = &t->options;
-    const double begin = hs_seconds();
+    t->begin = t->last_report = hs_seconds();
     double step, tail = 0;
     size_t tail_count = 0;
     averaging a;
     step = get_step(t);
     averaging_start(&a, step, o->acceptance);
     for (uint64_t i = 0; i < o->steps; i++) {
-        if (!hs__sampler_step(&t->sampler, o->seed, i) ||
-            (i == 0 && !hs__sampler_check_start(&t->sampler)))
+        if (!hs__sampler_step(&t->sampler, o->seed, i)) {
+            if (!hs__sampler_was_interrupted(&t->sampler))
+                return false;
+            break;
+        }
+        if (i == 0 && !hs__sampler_check_start(&t->sampler))
             return false;
         double alpha = 0;
         for (size_t c = 0; c < o->chains; c++)
@@ -147,7 +158,7 @@ static bool run(tuner *t, hs_tuning *result)
                 averaging_start(&a, step, o->acceptance);
             }
         }
-        if (!report(t, i + 1, alpha, begin))
+        if (!report(t, i + 1, alpha))
             break;
     }
     result->step = exp(a.log_mean);

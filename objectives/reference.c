@@ -117,6 +117,8 @@ static hs_status open_run(reference_run *run, const hs_reference *r, const hs_ob
         status = hs_plan_new(&run->plan, run->output, MEASURED,
                              &(hs_plan_options){ .starts = run->rows,
                                                  .threads = hs_session_threads(s),
+                                                 .interrupted = hs_session_interrupted,
+                                                 .context = s,
                                                  .message = &message });
     }
     if (status)
@@ -154,6 +156,9 @@ static hs_status measure(reference_run *run, double log_step, double mean[MEASUR
             run->sample[b][i] = hs_plan_scalar(run->plan, run->output[i]);
             mean[i] += run->sample[b][i] / (double)run->blocks;
         }
+        if (hs_session_interrupted(hs_target_session(run->reference->target)))
+            return hs__reference_fail(run->reference, HS_EINTERRUPTED,
+                                      hs_status_text(HS_EINTERRUPTED));
     }
     run->runs++;
     return HS_OK;

@@ -10,7 +10,7 @@
 
 #include <hastings/tensor/memory.h>
 
-enum { BUFFER = 1 << 16, ATTEMPTS = 100 };
+enum { BUFFER = 1 << 16, ATTEMPTS = 100, LONGEST_FOLDER = 3800 };
 
 static void fail(hs_file *f, const char *what, int error)
 {
@@ -191,4 +191,27 @@ hs_status hs_file_save(const char *path, const void *bytes, size_t n, hs_message
     hs_file_create(&f, path, message);
     hs_file_put(&f, bytes, n);
     return hs_file_commit(&f);
+}
+
+hs_status hs_folder_make(const char *path, hs_message *message)
+{
+    char part[LONGEST_FOLDER];
+    struct stat found;
+    const size_t n = strlen(path);
+    hs_message_clear(message);
+    if (n == 0 || n >= sizeof part)
+        return hs_message_fail(message, HS_EINVAL, "the name of a folder is empty or too long");
+    for (size_t i = 1; i <= n; i++)
+        if (path[i] == '/' || path[i] == '\0') {
+            memcpy(part, path, i);
+            part[i] = '\0';
+            if (mkdir(part, 0777) == 0)
+                sync_folder(part);
+            else if (errno != EEXIST)
+                return hs_message_fail(message, HS_EIO, "%.300s: this folder cannot be made: %s",
+                                       part, strerror(errno));
+        }
+    if (stat(path, &found) != 0 || !S_ISDIR(found.st_mode))
+        return hs_message_fail(message, HS_EIO, "%.300s: it is there, and is not a folder", path);
+    return HS_OK;
 }

@@ -75,4 +75,8 @@ HS_API bool hs_file_is_temporary(const char *name);
 HS_API hs_status hs_file_save(const char *path, const void *bytes, size_t n,
                               hs_message *message) HS_MUST_CHECK;
 
+/** Makes a folder, and those above it, and brings their names to disk. HS_OK also if it is there already; HS_EINVAL for
+ *  a name that is empty or too long; HS_EIO. `message` may be NULL. */
+HS_API hs_status hs_folder_make(const char *path, hs_message *message) HS_MUST_CHECK;
+
 #endif

@@ -67,6 +67,7 @@ typedef struct {
     char *totals; /* sums that have no other place */
     bool found;   /* a traced run found */
     hs_nonfinite nonfinite;
+    atomic_bool interrupted; /* the caller wants the run to end */
     char *accumulators; /* all but the first, which adds to the totals: layout.sum_bytes each */
     /* For the second of every two accumulators: how many of them are done. */
     atomic_int *shards_added;

@@ -90,6 +90,16 @@ static void run_stage(plan_stage stage, run_state *state)
     }
 }
 
+/* Whether the caller wants the run to end. Its own thread is the only one that asks. */
+static bool is_interrupted(const hs_plan *plan)
+{
+    const plan_request *request = plan->request;
+    atomic_bool *interrupted = &plan->memory->interrupted;
+    if (request->interrupted && hs_thread_index() == 0 && request->interrupted(request->context))
+        atomic_store_explicit(interrupted, true, memory_order_relaxed);
+    return atomic_load_explicit(interrupted, memory_order_relaxed);
+}
+
 /* Gives a thread its workspace. It clears it itself, the first time: padding must hold numbers, and the memory is then
  * near to its core. */
 static void use_workspace(run_state *state, size_t worker)
@@ -158,7 +168,7 @@ static void run_shards(int i, void *context)
     state.accumulator = accumulator_at(plan, i);
     const size_t first = layout->shards * (size_t)i / accumulators;
     const size_t end = layout->shards * ((size_t)i + 1) / accumulators;
-    for (size_t shard = first; shard < end; shard++) {
+    for (size_t shard = first; shard < end && !is_interrupted(plan); shard++) {
         const size_t start = shard * layout->shard_starts;
         state.first[HS_START] = start;
         state.first[HS_ROW] = start * n;
@@ -236,6 +246,7 @@ hs_status hs_plan_run(hs_plan *plan, const hs_run *run)
         return HS_EINVAL;
     hs_message_clear(plan->message);
     plan->memory->found = false;
+    plan->memory->interrupted = false;
     hs_status status = check_address(plan, run);
     if (!status)
         status = find_outsides(plan);
@@ -256,6 +267,8 @@ hs_status hs_plan_run(hs_plan *plan, const hs_run *run)
     hs_restore_denormals(denormals);
     copy_outputs(&state);
     hs_pace_end(&plan->pace);
+    if (plan->memory->interrupted)
+        return hs_message_fail(plan->message, HS_EINTERRUPTED, "hs_plan_run: interrupted");
     return HS_OK;
 }
 

@@ -4,6 +4,7 @@
 
 #include <hastings/cli/commands/command.h>
 #include <hastings/cli/terminal/visible.h>
+#include <hastings/experiments/json_file.h>
 
 int app_call_fail(const app_call *call, hs_status status, const char *format, ...)
 {
@@ -17,9 +18,17 @@ int app_call_fail(const app_call *call, hs_status status, const char *format, ..
     return status == HS_EINVAL ? APP_EXIT_USAGE : APP_EXIT_FAILURE;
 }
 
+int app_call_fail_interrupted(const app_call *call)
+{
+    app_call_note(call, "Stopped before there was anything to save.");
+    return APP_EXIT_INTERRUPTED;
+}
+
 int app_call_fail_session(const app_call *call, const hs_session *s)
 {
     const hs_status status = hs_session_status(s);
+    if (status == HS_EINTERRUPTED)
+        return app_call_fail_interrupted(call);
     const char *error = s ? hs_session_error(s) : "";
     return app_call_fail(call, status, "%s", *error ? error : hs_status_text(status));
 }
@@ -38,7 +47,7 @@ void app_call_note(const app_call *call, const char *format, ...)
 
 int app_call_print_json(const app_call *call, json_t *json)
 {
-    char *text = json ? json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) : NULL;
+    char *text = app_json_dump(json);
     json_decref(json);
     if (!text)
         return app_call_fail(call, HS_ENOMEM, "out of memory for the result");

@@ -57,6 +57,9 @@ extern const app_option app_global_options[];
  *  HS_EINVAL, else failure. */
 int app_call_fail(const app_call *call, hs_status status, const char *format, ...) HS_PRINTF(3, 4);
 
+/** Says that there was nothing to save, and returns the exit code. */
+int app_call_fail_interrupted(const app_call *call);
+
 /** app_call_fail() with the error of a session. */
 int app_call_fail_session(const app_call *call, const hs_session *s);
 

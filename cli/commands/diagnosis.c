@@ -1,4 +1,5 @@
 #include <hastings/cli/commands/diagnosis.h>
+#include <hastings/cli/terminal/interrupt.h>
 #include <hastings/experiments/record.h>
 
 json_t *app_diagnosis_json(const hs_report *r, const char *const *names)
@@ -29,11 +30,15 @@ int app_print_diagnosis(const app_call *call, const hs_chains *chains, const cha
 {
     hs_report report;
     hs_message message;
-    const hs_status status =
-        hs_diagnose(chains, &(hs_diagnose_options){ .skip = skip, .threads = call->threads },
-                    &report, &message);
+    const hs_status status = hs_diagnose(
+        chains,
+        &(hs_diagnose_options){
+            .skip = skip, .threads = call->threads, .interrupted = app_interrupt_is_due },
+        &report, &message);
     int code = APP_EXIT_OK;
-    if (status) {
+    if (status == HS_EINTERRUPTED) {
+        code = APP_EXIT_INTERRUPTED;
+    } else if (status) {
         code = app_call_fail(call, status, "%s", message.text);
     } else {
         if (call->json) {

@@ -7,26 +7,7 @@
 #include <unistd.h>
 
 #include <hastings/cli/commands/place.h>
-
-/* Makes a folder and its parents; false, and errno, if that fails. */
-static bool make_folder(const char *path)
-{
-    char part[APP_PLACE_PATH];
-    if (strlen(path) >= sizeof part) {
-        errno = ENAMETOOLONG;
-        return false;
-    }
-    strcpy(part, path);
-    for (char *slash = part + 1; (slash = strchr(slash, '/')); slash++) {
-        *slash = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
-            return false;
-        *slash = '/';
-    }
-    struct stat found;
-    return mkdir(part, 0777) == 0 ||
-           (errno == EEXIST && stat(part, &found) == 0 && S_ISDIR(found.st_mode));
-}
+#include <hastings/tensor/file.h>
 
 /* Whether the open file is the one at the path, and empty: a reservation still. */
 static bool is_reservation(int fd, const char *path)
@@ -61,7 +42,7 @@ bool app_place_reserve(app_place *p, const char *folder, const char *stem, const
                        const char *beside)
 {
     *p = (app_place){ .lock = -1 };
-    bool reserved = false, go_on = make_folder(folder);
+    bool reserved = false, go_on = hs_folder_make(folder, NULL) == HS_OK;
     for (int i = 1; i < 10000 && go_on && !reserved; i++) {
         char number[16] = "", other[APP_PLACE_PATH];
         struct stat found;

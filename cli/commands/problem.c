@@ -20,23 +20,21 @@ static int draw_points(app_problem *p, const app_call *call, const app_problem_o
                                                          .seed = o->seed + 1000,
                                                          .progress = app_bars_progress,
                                                          .context = o->bars });
-    const bool failed = hs_session_status(p->session) != HS_OK;
-    app_bars_end(o->bars, NULL, failed);
+    const hs_status status = hs_session_status(p->session);
+    app_bars_end(o->bars, NULL, status && status != HS_EINTERRUPTED);
     p->jobs = 1;
-    if (failed)
+    if (status)
         return app_call_fail_session(call, p->session);
-    if (app_interrupted() || !p->points.n) {
-        app_call_fail(call, HS_OK, "stopped before there was anything to save");
-        return APP_EXIT_INTERRUPTED;
-    }
-    return APP_EXIT_OK;
+    return app_interrupted() || !p->points.n ? app_call_fail_interrupted(call) : APP_EXIT_OK;
 }
 
 int app_problem_open(app_problem *p, const app_call *call, const app_problem_options *o)
 {
     *p = (app_problem){ 0 };
-    p->session = hs_session_new(
-        &(hs_session_options){ .seed = o->seed, .float32 = o->float32, .threads = call->threads });
+    p->session = hs_session_new(&(hs_session_options){ .seed = o->seed,
+                                                       .float32 = o->float32,
+                                                       .threads = call->threads,
+                                                       .interrupted = app_interrupt_is_due });
     p->target = app_spec_target(p->session, o->target);
     if (!p->target)
         return app_call_fail_session(call, p->session);

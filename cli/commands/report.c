@@ -1,7 +1,8 @@
 #include <hastings/cli/commands/command.h>
 #include <hastings/cli/report/report.h>
+#include <hastings/cli/terminal/interrupt.h>
 
-static int report(const app_call *call)
+static int write_reports(const app_call *call)
 {
     const app_arguments *a = call->arguments;
     const char *markdown = app_given_text(a, "markdown");
@@ -22,7 +23,7 @@ static int report(const app_call *call)
                                  "the report can be made",
                                  a->word[i]);
     json_t *files = json_array();
-    for (size_t i = 0; i < a->words; i++) {
+    for (size_t i = 0; i < a->words && !app_interrupted(); i++) {
         char path[4096];
         if (app_report_write(a->word[i], &message)) {
             json_decref(files);
@@ -37,6 +38,15 @@ static int report(const app_call *call)
         return app_call_print_json(call, json_pack("{s:o}", "reports", files));
     json_decref(files);
     return APP_EXIT_OK;
+}
+
+static int report(const app_call *call)
+{
+    app_interrupt_catch();
+    const int code = write_reports(call);
+    const bool interrupted = app_interrupted();
+    app_interrupt_release();
+    return interrupted ? APP_EXIT_INTERRUPTED : code;
 }
 
 static const app_option options[] = {

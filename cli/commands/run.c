@@ -167,17 +167,17 @@ static int run_in(const app_call *call, json_t *experiment, const char *out, boo
                                                .stan_csv = app_given(a, "stan-csv"),
                                                .command = call->line,
                                                .watch = app_bars_watch,
+                                               .interrupted = app_interrupt_is_due,
                                                .context = bars },
                            &message);
     app_bars_free(bars);
     json_decref(settings);
-    /* From here on Ctrl-C may end the program: all long work is saved. */
+    const int code = status == HS_EINTERRUPTED ? app_call_fail_interrupted(call)
+                     : status                  ? app_call_fail(call, status, "%s", message.text)
+                                               : print_result(call, out);
     const bool interrupted = app_interrupted();
     app_interrupt_release();
-    if (status)
-        return app_call_fail(call, status, "%s", message.text);
-    const int code = print_result(call, out);
-    if (!interrupted)
+    if (status || !interrupted)
         return code;
     app_call_note(call, "Stopped; the results so far are saved; to go on: hastings run --resume %s",
                   out);

@@ -45,7 +45,7 @@ static int sample_problem(const app_call *call, const app_proposal_file *file, a
                                                         .n_points = p->exact ? 0 : p->points.n,
                                                         .progress = app_bars_progress,
                                                         .context = bars });
-    app_bars_end(bars, NULL, !chains);
+    app_bars_end(bars, NULL, !chains && !app_interrupted());
     if (!chains)
         return app_call_fail_session(call, p->session);
     int code = APP_EXIT_OK;

@@ -11,6 +11,7 @@
 #include <hastings/mcmc/diagnostics/diagnose.h>
 #include <hastings/mcmc/sample.h>
 #include <hastings/objectives/objectives.h>
+#include <hastings/tensor/file.h>
 
 enum { MOST_SCHEMES = 32, SCHEME_TEXT = 256 };
 
@@ -284,22 +285,24 @@ static int save(const app_call *call, const app_problem *p, const scheme *s, con
         return APP_EXIT_OK;
     snprintf(stem, sizeof stem, "%.*s-%.*s", (int)strcspn(target, ","), target,
              (int)strcspn(s->text, ","), s->text);
+    hs_message message;
+    hs_status status = hs_folder_make(folder, &message);
+    if (status)
+        return app_call_fail(call, status, "%s", message.text);
     if (!app_place_reserve(place, folder, stem, ".json", ".hsp"))
         return app_call_fail(call, HS_EIO, "nothing can be saved in %s: %s", folder,
                              strerror(errno));
     const hs_objective o = objective_of(s, s->proposal);
-    hs_message message;
-    const hs_status status =
-        app_proposal_file_save(place->path, s->proposal,
-                               &(app_proposal_file){ .target = target,
-                                                     .proposal = s->text,
-                                                     .objective = hs_objective_text(&o, text),
-                                                     .seed = hs_session_seed(p->session),
-                                                     .float32 = float32,
-                                                     .points = p->points.x,
-                                                     .n_points = p->points.n,
-                                                     .dim = p->points.dim },
-                               &message);
+    status = app_proposal_file_save(place->path, s->proposal,
+                                    &(app_proposal_file){ .target = target,
+                                                          .proposal = s->text,
+                                                          .objective = hs_objective_text(&o, text),
+                                                          .seed = hs_session_seed(p->session),
+                                                          .float32 = float32,
+                                                          .points = p->points.x,
+                                                          .n_points = p->points.n,
+                                                          .dim = p->points.dim },
+                                    &message);
     return status ? app_call_fail(call, status, "%s", message.text) : APP_EXIT_OK;
 }
 

@@ -1,4 +1,5 @@
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include <hastings/experiments/spec.h>
 #include <hastings/mcmc/restart.h>
 #include <hastings/objectives/objectives.h>
+#include <hastings/tensor/file.h>
 
 typedef struct {
     const app_problem *problem;
@@ -44,6 +46,10 @@ static int reserve(const app_call *call, app_place *place, const app_proposal_fi
         snprintf(stem, sizeof stem, "%s", name);
     else
         stem_of(stem, sizeof stem, file->target, file->proposal, file->objective);
+    hs_message message;
+    const hs_status status = hs_folder_make(folder, &message);
+    if (status)
+        return app_call_fail(call, status, "%s", message.text);
     if (!app_place_reserve(place, folder, stem, ".json", ".hsp"))
         return app_call_fail(call, HS_EIO, "nothing can be saved in %s: %s", folder,
                              strerror(errno));
@@ -73,8 +79,10 @@ static int print_result(const app_call *call, const char *path, const json_t *tr
                                    json_pack("{s:s, s:O}", "file", path, "training", training));
     const hs_training *t = &r->training;
     printf("trained     %llu steps in %.3g s\n", (unsigned long long)t->steps, t->seconds);
-    printf("loss        %.4g +- %.2g\n", r->loss[r->best], r->loss_error[r->best]);
-    printf("acceptance  %.3f\n", r->alpha[r->best]);
+    if (!isnan(r->loss[r->best])) {
+        printf("loss        %.4g +- %.2g\n", r->loss[r->best], r->loss_error[r->best]);
+        printf("acceptance  %.3f\n", r->alpha[r->best]);
+    }
     if (r->tries > 1)
         printf("best        of %zu tries\n", r->tries);
     printf("saved       %s\n", path);
@@ -97,7 +105,7 @@ static int train_problem(const app_call *call, app_problem *p, app_proposal_file
     app_bars_begin(bars, p->jobs, p->jobs + 1, label);
     const hs_proposal *best = hs_train_restarts(p->session, p->target, make, &m,
                                                 app_given_count(a, "restarts", 1), &o, &r);
-    app_bars_end(bars, NULL, !best);
+    app_bars_end(bars, NULL, !best && !app_interrupted());
     if (!best)
         return app_call_fail_session(call, p->session);
     char text[HS_OBJECTIVE_TEXT];

@@ -4,6 +4,7 @@
 #include <cairo-svg.h>
 #include <math.h>
 
+#include <hastings/cli/terminal/interrupt.h>
 #include <hastings/tensor/file.h>
 #include <hastings/tensor/message.h>
 #include <hastings/tensor/memory.h>
@@ -128,6 +129,8 @@ void app_plot_begin(const app_figure_out *out, hs_message *message)
 hs_status app_plot_render(const plot_job *job, const app_figure_out *out, hs_message *message)
 {
     hs_status status = check(job, out, message);
+    if (status == HS_OK && app_interrupt_is_due(NULL))
+        status = hs_message_fail(message, HS_EINTERRUPTED, "the program was stopped");
     if (status != HS_OK)
         return status;
     const double width = job->width > 0 ? job->width : DEFAULT_WIDTH;

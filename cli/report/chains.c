@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include <hastings/cli/terminal/interrupt.h>
 #include <hastings/experiments/inside.h>
 #include <hastings/mcmc/diagnostics/figures.h>
 #include <hastings/mcmc/io/chains_file.h>
@@ -275,7 +276,7 @@ void app_page_chains(page *p)
     json_array_foreach(jobs, i, job)
     {
         for (size_t k = 0; k < count; k++)
-            if (chosen[k] == i) {
+            if (chosen[k] == i && !app_interrupt_is_due(NULL)) {
                 put_job(p, job, first);
                 first = false;
             }

@@ -56,7 +56,7 @@ static double realised_jump(const hs_chains *c, size_t skip, size_t dim)
 
 typedef struct {
     const hs_chains *chains;
-    size_t skip;
+    const hs_diagnose_options *options;
     hs_report *report;
     hs_status *status; /* one per coordinate */
 } work;
@@ -65,12 +65,15 @@ static void judge_coordinate(int part, void *context)
 {
     const work *w = context;
     const hs_chains *c = w->chains;
+    const hs_diagnose_options *o = w->options;
     const size_t i = (size_t)part;
-    const hs_series series = { .x = hs_chains_draw(c, 0, w->skip) + i,
+    const hs_series series = { .x = hs_chains_draw(c, 0, o->skip) + i,
                                .chains = c->chains,
-                               .draws = c->draws - w->skip,
+                               .draws = c->draws - o->skip,
                                .chain_stride = c->draws * c->dim,
-                               .draw_stride = c->dim };
+                               .draw_stride = c->dim,
+                               .interrupted = o->interrupted,
+                               .context = o->context };
     hs_series_summary *s = &w->report->coordinate[i];
     w->status[i] = hs_series_summarise(&series, s);
     for (int kind = 0; s->constant && kind < HS_ESS_KINDS; kind++) {
@@ -79,14 +82,14 @@ static void judge_coordinate(int part, void *context)
     }
 }
 
-static hs_status judge_coordinates(const hs_chains *c, size_t skip, int threads, hs_report *report,
-                                   hs_message *message)
+static hs_status judge_coordinates(const hs_chains *c, const hs_diagnose_options *o,
+                                   hs_report *report, hs_message *message)
 {
     report->coordinate = hs_alloc_zero(report->dim, sizeof *report->coordinate);
-    work w = { c, skip, report, hs_alloc_zero(report->dim, sizeof *w.status) };
+    work w = { c, o, report, hs_alloc_zero(report->dim, sizeof *w.status) };
     hs_status status = report->coordinate && w.status ? HS_OK : HS_ENOMEM;
     if (status == HS_OK) {
-        hs_parallel_for(threads > 0 ? threads : hs_threads_default(), (int)report->dim,
+        hs_parallel_for(o->threads > 0 ? o->threads : hs_threads_default(), (int)report->dim,
                         judge_coordinate, &w);
         for (size_t i = 0; i < report->dim && status == HS_OK; i++)
             status = w.status[i];
@@ -222,7 +225,7 @@ hs_status hs_diagnose(const hs_chains *c, const hs_diagnose_options *options, hs
     report->msjd = mean_after(c->jump, c, o.skip);
     report->mean_log_pi = mean_after(c->log_pi, c, o.skip);
     report->realised_jump = realised_jump(c, o.skip, dim);
-    status = judge_coordinates(c, o.skip, o.threads, report, message);
+    status = judge_coordinates(c, &o, report, message);
     if (status == HS_OK)
         status = gather_ranges(report, message);
     if (status == HS_OK)

@@ -73,6 +73,10 @@ typedef struct {
     size_t coordinates; /**< judge only the first so many, say without auxiliary ones; 0: all */
     size_t skip;        /**< draws dropped at the start of each chain */
     int threads;        /**< 0: hs_threads_default() */
+
+    /** NULL, or asked some times for each coordinate, by several threads: true ends the diagnosis with HS_EINTERRUPTED. */
+    bool (*interrupted)(void *context);
+    void *context; /**< argument of `interrupted` */
 } hs_diagnose_options;
 
 /** An ESS over coordinates. All three figures are NaN if that of one coordinate is. */

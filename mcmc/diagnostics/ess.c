@@ -21,7 +21,9 @@ const char *hs_ess_name(hs_ess_kind kind)
 
 hs_series hs_series_of(const double *x, size_t chains, size_t draws)
 {
-    return (hs_series){ x, chains, draws, draws, 1 };
+    return (hs_series){
+        .x = x, .chains = chains, .draws = draws, .chain_stride = draws, .draw_stride = 1
+    };
 }
 
 /* ---- The workspace of one series ------------------------------------------------------------ */
@@ -276,10 +278,12 @@ static void nothing_known(hs_series_summary *s)
         s->ess[kind] = nan("");
 }
 
-static hs_status summarise(workspace *w, hs_series_summary *s)
+static hs_status summarise(workspace *w, const hs_series *series, hs_series_summary *s)
 {
     hs_status status = HS_OK;
     for (int kind = 0; kind < HS_ESS_KINDS && status == HS_OK; kind++) {
+        if (series->interrupted && series->interrupted(series->context))
+            return HS_EINTERRUPTED;
         status = one_ess(w, (hs_ess_kind)kind, &s->ess[kind], &s->capped[kind]);
         if (kind == HS_ESS_MEAN) /* split still holds the values of the ESS */
             s->rhat_split = rhat_of_split(w);
@@ -310,7 +314,7 @@ hs_status hs_series_summarise(const hs_series *series, hs_series_summary *summar
     if (status == HS_OK)
         status = sort_workspace(&w);
     if (status == HS_OK && w.usable)
-        status = summarise(&w, summary);
+        status = summarise(&w, series, summary);
     if (status != HS_OK)
         nothing_known(summary);
     close_workspace(&w);

@@ -42,6 +42,9 @@ typedef struct {
     const double *x;                  /**< numbers, not owned */
     size_t chains, draws;             /**< number of chains, and of draws in each */
     size_t chain_stride, draw_stride; /**< distances between chains, and between draws */
+    /** NULL, or asked a few times: true ends the computation with HS_EINTERRUPTED */
+    bool (*interrupted)(void *context);
+    void *context; /**< argument of `interrupted` */
 } hs_series;
 
 /** Series of a plain array x[chains][draws]. */

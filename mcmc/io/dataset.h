@@ -55,6 +55,9 @@ typedef struct {
     size_t max_features; /**< 0: 100 000 */
     size_t max_bytes;    /**< of the file, unpacked; 0: 4 GiB; never more than a quarter of
                               the memory that is left */
+    /** NULL, or asked many times a second: true ends the reading of a CSV file with HS_EINTERRUPTED */
+    bool (*interrupted)(void *context);
+    void *context; /**< argument of `interrupted` */
 } hs_dataset_options;
 
 /**

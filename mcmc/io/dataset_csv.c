@@ -196,8 +196,10 @@ static hs_status read_row(const scanner *s, span line, size_t columns, size_t la
     return HS_OK;
 }
 
+enum { ROWS_BETWEEN_LOOKS = 256 }; /* for an interruption */
+
 /* Reads the rows with the decimal point of the C locale, on this thread only. */
-static hs_status read_rows(scanner *s, hs_dataset *d, size_t label)
+static hs_status read_rows(scanner *s, hs_dataset *d, const hs_dataset_options *o, size_t label)
 {
     csv_locale locale;
     if (!hs__csv_begin_numbers(&locale))
@@ -207,6 +209,10 @@ static hs_status read_rows(scanner *s, hs_dataset *d, size_t label)
         span line = { NULL, NULL };
         hs__csv_next_line(&s->text, &line);
         status = read_row(s, line, d->features + 1, label, hs__dataset_row(d, r), &d->y[r]);
+        if (status == HS_OK && r % ROWS_BETWEEN_LOOKS == 0 && o->interrupted &&
+            o->interrupted(o->context))
+            status = hs_message_fail(s->message, HS_EINTERRUPTED, "%.300s: %s", s->path,
+                                     hs_status_text(HS_EINTERRUPTED));
     }
     hs__csv_end_numbers(&locale);
     return status;
@@ -278,7 +284,7 @@ static hs_status parse(scanner *s, const hs_dataset_options *o, hs_arena *arena,
     if (status == HS_OK)
         status = name_columns(s, *data, label);
     if (status == HS_OK)
-        status = read_rows(s, *data, label);
+        status = read_rows(s, *data, o, label);
     if (status == HS_OK)
         status = hs__dataset_count_labels(*data, s->path, s->message);
     if (status == HS_OK && !o->raw)

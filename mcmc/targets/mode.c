@@ -66,7 +66,10 @@ static hs_status newton_init(hs_session *s, newton *n, const hs_target *target, 
     hs_grad(hs_dot(slope, n->direction), &n->points, 1, &n->product);
 
     hs_message message;
-    hs_plan_options options = { .threads = hs_session_threads(s), .message = &message };
+    hs_plan_options options = { .threads = hs_session_threads(s),
+                                .interrupted = hs_session_interrupted,
+                                .context = s,
+                                .message = &message };
     hs_status status = hs_plan_new(&n->climb, (hs_var[]){ n->value, n->slope }, 2, &options);
     options.starts = d;
     if (!status)

@@ -199,6 +199,44 @@ START_TEST(interruptions)
 }
 END_TEST
 
+/* A run ends at any of its shards, on any number of threads, and the next one has the same bits as ever. */
+START_TEST(interrupted_runs)
+{
+    enum { STARTS = 200 };
+    hs_tape *own = hs_tape_new(HS_F64);
+    hs_var x = hs_normal(own, HS_START, hs_dims(3), 1);
+    hs_var mean = hs_mean_rows(hs_sum(hs_exp(x), HS_ALL));
+    for (int threads = 1; threads <= 3; threads++) {
+        patience p = { 0, 1 << 30 };
+        hs_plan *plan;
+        ck_assert_int_eq(hs_plan_new(&plan, &mean, 1,
+                                     &(hs_plan_options){ .starts = STARTS,
+                                                         .shard_starts = 4,
+                                                         .threads = threads,
+                                                         .interrupted = lose_patience,
+                                                         .context = &p }),
+                         HS_OK);
+        p.looks = 0;
+        ck_assert_int_eq(hs_plan_run(plan, &(hs_run){ .seed = 1 }), HS_OK);
+        const double whole = hs_plan_scalar(plan, mean);
+        if (threads == 1)
+            ck_assert_int_ge(p.looks, STARTS / 4);
+        for (int most = 0; most < STARTS / 4; most++) {
+            p = (patience){ 0, most };
+            /* The calling thread may have few shards, or none, if others are faster. */
+            const hs_status status = hs_plan_run(plan, &(hs_run){ .seed = 1 });
+            ck_assert_int_eq(status, p.looks > most ? HS_EINTERRUPTED : HS_OK);
+            ck_assert(threads > 1 || status == HS_EINTERRUPTED);
+            p = (patience){ 0, 1 << 30 };
+            ck_assert_int_eq(hs_plan_run(plan, &(hs_run){ .seed = 1 }), HS_OK);
+            ck_assert_double_eq(hs_plan_scalar(plan, mean), whole);
+        }
+        hs_plan_free(plan);
+    }
+    hs_tape_free(own);
+}
+END_TEST
+
 /* A value that fits by itself, but not once for every row; and several that do not fit together. */
 START_TEST(plans_larger_than_memory)
 {
@@ -339,6 +377,7 @@ static Suite *errors_suite(void)
     tcase_add_test(tests, plans);
     tcase_add_test(tests, passes);
     tcase_add_test(tests, interruptions);
+    tcase_add_test(tests, interrupted_runs);
     tcase_add_test(tests, plans_larger_than_memory);
     tcase_add_test(tests, outputs_that_do_not_fit_together);
     tcase_add_test(tests, missing_data);

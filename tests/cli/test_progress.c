@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "support/hs_check.h"
@@ -396,9 +397,11 @@ START_TEST(the_first_interruption_asks_the_second_ends)
     stage s = stage_open((app_bars_options){ .mode = APP_BARS_PLAIN });
     ck_assert(begin(&s, 0, 0, 3, "one"));
     ck_assert(step(&s, 0, "train", 1, 0));
-    ck_assert(!app_interrupted());
+    ck_assert(!app_interrupted() && !app_interrupt_is_due(NULL));
     raise(SIGTERM);
     ck_assert(app_interrupted());
+    while (!app_interrupt_is_due(NULL)) /* it will be */
+        poll(NULL, 0, 1);
     ck_assert(!step(&s, 0, "train", 2, 0));
     ck_assert(!end(&s, 0, 1, "stopped", false));
     const char *said = "Stopping, and saving what there is; Ctrl-C again stops at once.\n";
@@ -414,6 +417,24 @@ START_TEST(the_first_interruption_asks_the_second_ends)
     ck_assert(!app_interrupted());
     app_interrupt_release();
     stage_close(&s);
+}
+END_TEST
+
+START_TEST(work_without_results_is_left_at_once)
+{
+    static const int signals[] = { SIGINT, SIGTERM };
+    for (size_t i = 0; i < 2; i++) {
+        int status = 0;
+        const pid_t child = fork();
+        if (child == 0) {
+            app_interrupt_leaves();
+            raise(signals[i]);
+            _exit(0);
+        }
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert(WIFEXITED(status));
+        ck_assert_int_eq(WEXITSTATUS(status), 130);
+    }
 }
 END_TEST
 
@@ -510,6 +531,7 @@ static Suite *progress_suite(void)
     tcase_add_test(all, a_resumed_run);
     tcase_add_test(all, durations);
     tcase_add_test(all, the_first_interruption_asks_the_second_ends);
+    tcase_add_test(all, work_without_results_is_left_at_once);
     tcase_add_test(all, ignored_signals_stay_ignored);
     tcase_add_test(all, jobs_one_after_the_other);
     tcase_add_test(all, a_real_terminal);

@@ -1,5 +1,7 @@
 /* Runs that are stopped, wherever they are, and resumed have the numbers of those that were not.
  * tests/checks/run.sh does it to processes. */
+#include <stdatomic.h>
+
 #include <hastings/experiments/figure.h>
 
 #include "support/run_common.h"
@@ -101,6 +103,67 @@ START_TEST(test_stopped_often)
 }
 END_TEST
 
+/* Says that the run is to stop at its n-th question, and at all that follow; 0: never. */
+typedef struct {
+    size_t n;
+    atomic_size_t asked;
+} questioner;
+
+static bool stop_at(void *context)
+{
+    questioner *q = context;
+    const size_t asked = atomic_fetch_add(&q->asked, 1) + 1;
+    return q->n && asked >= q->n;
+}
+
+/* Wherever a run asks whether it is interrupted, yes is an answer: it ends, no job has failed, and what it saved is
+ * enough to go on to the same numbers. There are some thousand questions; each case asks for some of them. */
+START_TEST(test_interrupted_at_any_question)
+{
+    questioner q = { .n = 0 };
+    json_t *whole =
+        timeless(run("stopped", (app_run_options){ .interrupted = stop_at, .context = &q }));
+    const size_t questions = q.asked;
+    ck_assert_uint_gt(questions, 1000);
+    remove_all(out);
+    enum { STOPS = 8 };
+    size_t partial = 0;
+    for (size_t i = (size_t)_i; i < STOPS; i += 2) {
+        /* The first questions are about plans and data, where every one is another place. */
+        q = (questioner){ .n = i < STOPS / 2 ? 1 + 7 * i
+                                             : questions * (i - STOPS / 2 + 1) / (STOPS / 2 + 1) };
+        json_t *e = experiment("stopped");
+        hs_message m;
+        const hs_status status = app_experiment_run(
+            e,
+            &(app_run_options){ .out = out, .threads = 1, .interrupted = stop_at, .context = &q },
+            &m);
+        json_decref(e);
+        ck_assert_uint_ge(q.asked, q.n);
+        if (status ==
+            HS_EINTERRUPTED) { /* while the targets were looked at: before there was a folder */
+            ck_assert_int_ne(access(out, F_OK), 0);
+            continue;
+        }
+        ck_assert_msg(status == HS_OK, "question %zu: %s", q.n, m.text);
+        json_t *r = result();
+        ck_assert_str_eq(app_text_of(r, "state"), "partial");
+        const json_t *jobs = json_object_get(r, "jobs");
+        for (size_t k = 0; k < json_array_size(jobs); k++)
+            ck_assert_str_ne(app_text_of(json_array_get(jobs, k), "state"), "failed");
+        partial++;
+        json_decref(r);
+        r = timeless(run(NULL, (app_run_options){ .resume = true, .threads = 2 }));
+        ck_assert_msg(json_equal(whole, r), "other numbers after question %zu of %zu", q.n,
+                      questions);
+        json_decref(r);
+        remove_all(out);
+    }
+    ck_assert_uint_ge(partial, 2);
+    json_decref(whole);
+}
+END_TEST
+
 static Suite *stopped_suite(void)
 {
     Suite *suite = suite_create("stopped");
@@ -109,6 +172,7 @@ static Suite *stopped_suite(void)
     tcase_add_checked_fixture(t, begin, end);
     tcase_add_loop_test(t, test_stopped_anywhere, 0, sizeof places / sizeof *places);
     tcase_add_test(t, test_stopped_often);
+    tcase_add_loop_test(t, test_interrupted_at_any_question, 0, 2);
     suite_add_tcase(suite, t);
     return suite;
 }

@@ -161,7 +161,10 @@ START_TEST(strides)
     for (int m = 0; m < 4; m++)
         for (int n = 0; n < 50; n++)
             y[n][0][m] = y[n][2][m] = -(y[n][1][m] = x[m][n] = normal());
-    const hs_series a = hs_series_of(x[0], 4, 50), b = { &y[0][1][0], 4, 50, 1, 12 };
+    const hs_series a = hs_series_of(x[0], 4, 50);
+    const hs_series b = {
+        .x = &y[0][1][0], .chains = 4, .draws = 50, .chain_stride = 1, .draw_stride = 12
+    };
     for (int kind = 0; kind < HS_ESS_KINDS; kind++) {
         double ess[2];
         ck_assert_int_eq(hs_ess(&a, (hs_ess_kind)kind, &ess[0], NULL), HS_OK);

@@ -224,6 +224,28 @@ START_TEST(bad_places)
 }
 END_TEST
 
+START_TEST(folders)
+{
+    char below[128];
+    hs_message message;
+    snprintf(below, sizeof below, "%s/a/b/", directory);
+    for (int again = 0; again < 2; again++)
+        ck_assert_msg(hs_folder_make(below, &message) == HS_OK, "%s", message.text);
+    snprintf(below, sizeof below, "%s/a/b", directory);
+    ck_assert_int_eq(rmdir(below), 0);
+    ck_assert_int_eq(hs_file_save(below, "", 0, NULL), HS_OK);
+    ck_assert_int_eq(hs_folder_make(below, &message), HS_EIO);
+    ck_assert(strstr(message.text, below) && strstr(message.text, "not a folder"));
+    snprintf(below, sizeof below, "%s/a/b/c", directory);
+    ck_assert_int_eq(hs_folder_make(below, &message), HS_EIO);
+    ck_assert_int_eq(hs_folder_make("", &message), HS_EINVAL);
+    snprintf(below, sizeof below, "%s/a/b", directory);
+    ck_assert_int_eq(unlink(below), 0);
+    snprintf(below, sizeof below, "%s/a", directory);
+    ck_assert_int_eq(rmdir(below), 0);
+}
+END_TEST
+
 START_TEST(numbers_by_type)
 {
     float narrow[3] = { 1, 0.1f, -2 };
@@ -292,6 +314,7 @@ static Suite *suite(void)
     tcase_add_test(c, full_disk);
     tcase_add_test(c, kept_after_a_failure);
     tcase_add_test(c, bad_places);
+    tcase_add_test(c, folders);
     tcase_add_test(c, numbers_by_type);
     tcase_add_test(c, sorting);
     tcase_add_test(c, the_clock_only_grows);
