@@ -240,7 +240,8 @@ static void run_sampler(work *w)
         evaluate(w, p);
     else
         sample(w, p);
-    if (has_column(j, "loss") && !hs_session_status(w->session))
+    /* A proposal that knows only a ratio, such as HMC, has no such loss. */
+    if (has_column(j, "loss") && !hs_proposal_is_ratio_only(p) && !hs_session_status(w->session))
         evaluate_loss(w, p);
     if (j->first_of_cell && !hs_session_status(w->session)) {
         app_job_draw_density(w, p);
