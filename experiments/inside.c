@@ -1,3 +1,4 @@
+#define _XOPEN_SOURCE 700 /* realpath() */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
